@@ -18,9 +18,13 @@ struct LaidFunc {
   Halide::Func func;
   graph::Layout layout;
   int rank = 0;
+  std::vector<Halide::Var> vars;  ///< of the storage axes, innermost first
 
-  /// The element at a logical index; also the left side of a definition.
+  /// The element at a logical index; also the left side of an update.
   Halide::FuncRef at(const Index& index) const;
+  /// The left side of the pure definition: the Func at its own Vars. The logical index that these stand for
+  /// is Builder::index(stage).
+  Halide::FuncRef definition() const;
 };
 
 /// The storage index (innermost first) of a logical one.
@@ -54,7 +58,7 @@ std::vector<std::string> axis_names(int rank);
 ///       auto sum = build.stage("sum", build.output_extents(), Float(32), build.output_layout());
 ///       Index i = build.index(sum);
 ///       RDom r = build.reduction(sum, {{0, extent}});
-///       sum.at(i) = 0.f;
+///       sum.definition() = 0.f;
 ///       sum.at(i) += build.read(0, with(i, axis, r.x));
 ///       build.define(0, [&](const Index& at) { return sum.at(at); });
 ///     }
@@ -87,7 +91,7 @@ class Builder {
 
   /// A new inner Func named NODEVALUE_`name`, not yet defined.
   LaidFunc stage(const std::string& name, const std::vector<int64_t>& extents, const graph::Layout& layout = {});
-  /// Fresh Vars for the logical axes of a stage, to define it with.
+  /// The logical index at the Vars of a stage, for its definition and updates.
   Index index(const LaidFunc& stage) const;
   /// A reduction domain for the next update of `stage`: {min, extent} an axis, named r.x, r.y, r.z, r.w, r.4…
   Halide::RDom reduction(const LaidFunc& stage,
@@ -111,6 +115,7 @@ class Builder {
 
  private:
   Stage& find(const LaidFunc& stage);
+  LaidFunc make_func(const std::string& name, const std::vector<int64_t>& extents, const graph::Layout& layout);
   const graph::Graph& graph_;
   const graph::Node& node_;
   Reader reader_;
