@@ -30,7 +30,7 @@ void for_each_element(const Layout& layout, const std::vector<int64_t>& extents,
 inline int64_t storage_span(const Layout& layout, const std::vector<int64_t>& extents) {
   const auto stored = storage_extents(layout, extents);
   const auto strides = storage_strides(layout, extents);
-  int64_t last = layout.block - 1;
+  int64_t last = 0;
   for (size_t s = 0; s < stored.size(); ++s) {
     if (stored[s] == 0) return 0;
     last += (stored[s] - 1) * strides[s];

@@ -62,7 +62,8 @@ struct Layout {
 
 /// Channels innermost: (n, c, spatial…) stored as (n, spatial…, c). Rank >= 3.
 Layout channels_last(int rank);
-/// Extents of the storage axes, outermost first, for a value of these logical extents.
+/// Extents of the storage axes, outermost first, for a value of these logical extents. A block layout has one
+/// axis more than the value: the inside of the blocks, last; the cut axis counts whole blocks (rounded up).
 std::vector<int64_t> storage_extents(const Layout& layout, const std::vector<int64_t>& extents);
 /// Strides in elements of the storage axes, outermost first: as given, or dense.
 std::vector<int64_t> storage_strides(const Layout& layout, const std::vector<int64_t>& extents);
