@@ -83,6 +83,12 @@ Plan make_plan(const graph::Graph& simplified, const graph::Graph& original, con
 /// Its inputs and outputs stand in the order of group.inputs and group.outputs.
 graph::Graph graph_of(const Plan& plan, const Group& group);
 
+/// What the plan calls a group: the name of its last node.
+std::string name_of(const Plan& plan, const Group& group);
+
+/// The default schedule of a group, its Funcs named as in graph_of. Precondition: not an extern stage.
+schedule::GroupSchedule schedule_of(const Plan& plan, const Group& group);
+
 /// Whether a constant becomes part of the kernel's code instead of one of its inputs.
 bool is_compile_time(const graph::Value& value);
 
