@@ -77,7 +77,8 @@ void realize(lower::LoweredGroup& lowered, std::vector<LaidBuffer>& outputs, con
   }
   if (funcs.empty()) return;
   const Halide::Target halide_target = target == "host" ? Halide::get_host_target() : Halide::Target(target);
-  Halide::Pipeline(funcs).realize(Halide::Pipeline::RealizationArg(buffers), halide_target);
+  Halide::Realization realization(std::move(buffers));
+  Halide::Pipeline(funcs).realize(Halide::Pipeline::RealizationArg(realization), halide_target);
 }
 
 /// A node alone as a graph: its inputs that are not compile-time constants become graph inputs (`fed`).

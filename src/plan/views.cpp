@@ -260,7 +260,7 @@ bool may_be_output_view(const State& state, ValueId child, ValueId parent, const
   const auto extents = state.graph.value(child).type.extents();
   const ValueId root = state.root(parent);
   const bool is_free = root == parent && state.uses.producer[root] != graph::absent && !state.is_output[root];
-  return is_free && view.offset == 0 && storage_strides({}, extents) == view.strides &&
+  return is_free && view.offset == 0 && graph::storage_strides({}, extents) == view.strides &&
          state.graph.value(child).type.elements() == state.graph.value(root).type.elements();
 }
 
