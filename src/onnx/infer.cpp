@@ -1,0 +1,100 @@
+#include "onnx/infer.h"
+
+#include <fmt/format.h>
+#include <onnx/shape_inference/implementation.h>
+
+#include <regex>
+#include <unordered_map>
+
+#include "base/error.h"
+#include "onnx/model_graph.h"
+
+namespace cryolite::onnx {
+namespace {
+
+constexpr std::string_view kRemedy = "correct the model's shapes, or the --dim values given";
+
+/// ONNX's message is "(op_type:Conv, node name: conv1): [ShapeInferenceError] what", perhaps after a general
+/// line.
+[[noreturn]] void rethrow(const std::exception& fault) {
+  const std::string text = fault.what();
+  static const std::regex pattern(R"(node name: (.*?)\): (?:\[[A-Za-z]+\] )?([^\n]*))");
+  std::smatch match;
+  if (!std::regex_search(text, match, pattern)) throw Error(text, {}, std::string(kRemedy));
+  throw Error("its types or shapes contradict each other: " + match[2].str(), {.node = match[1].str()},
+              std::string(kRemedy));
+}
+
+void run_inference(::onnx::ModelProto& model, bool strict) {
+  try {
+    ::onnx::shape_inference::InferShapes(
+        model, ::onnx::OpSchemaRegistry::Instance(),
+        ::onnx::ShapeInferenceOptions(/*check_type=*/true, strict, /*data_prop=*/true));
+  } catch (const std::exception& fault) {
+    rethrow(fault);
+  }
+}
+
+/// The extents that two types of one value agree on. Throws Error (value) where they do not.
+void check_agreement(const graph::TensorType& declared, const graph::TensorType& inferred,
+                     const std::string& value) {
+  bool agree = declared.element == inferred.element || declared.element == graph::ElementType::Undefined ||
+               inferred.element == graph::ElementType::Undefined;
+  if (declared.has_rank && inferred.has_rank) {
+    agree = agree && declared.dims.size() == inferred.dims.size();
+    for (size_t i = 0; agree && i < declared.dims.size(); ++i)
+      agree = !declared.dims[i].is_fixed() || !inferred.dims[i].is_fixed() ||
+              declared.dims[i].extent == inferred.dims[i].extent;
+  }
+  if (agree) return;
+  const auto text = [](const graph::TensorType& type) {
+    std::string shape;
+    for (const graph::Dim& dim : type.dims)
+      shape += (shape.empty() ? "" : ",") + (dim.is_fixed() ? std::to_string(dim.extent) : dim.symbol + "?");
+    return fmt::format("{}[{}]", graph::name_of(type.element), shape);
+  };
+  throw Error(fmt::format("the file declares {} for this output, but its shape is {}", text(declared),
+                          text(inferred)),
+              {.value = value}, std::string(kRemedy));
+}
+
+}  // namespace
+
+void infer_types(::onnx::ModelProto& model) {
+  ::onnx::GraphProto& graph = *model.mutable_graph();
+  graph.clear_value_info();
+  std::vector<graph::TensorType> declared;
+  for (auto& output : *graph.mutable_output()) {
+    declared.push_back(to_type(output.type()));
+    if (output.type().has_tensor_type()) output.mutable_type()->mutable_tensor_type()->clear_shape();
+  }
+  run_inference(model, /*strict=*/true);
+  for (int i = 0; i < graph.output_size(); ++i)
+    check_agreement(declared[i], to_type(graph.output(i).type()), graph.output(i).name());
+}
+
+void infer_types(graph::Graph& graph) {
+  ::onnx::ModelProto model = to_model(graph);
+  for (auto& output : *model.mutable_graph()->mutable_output())
+    output.mutable_type()->mutable_tensor_type()->clear_shape();
+  // Operators of our own have no schema: inference takes the types that they have.
+  for (const graph::Node& node : graph.nodes)
+    for (const graph::ValueId id : node.outputs) {
+      if (id == graph::absent || !graph.value(id).type.is_fixed()) continue;
+      auto& info = *model.mutable_graph()->add_value_info();
+      info.set_name(graph.value(id).name);
+      *info.mutable_type() = to_proto(graph.value(id).type);
+    }
+  run_inference(model, /*strict=*/false);
+  std::unordered_map<std::string, graph::TensorType> inferred;
+  for (const auto* field : {&model.graph().value_info(), &model.graph().output()})
+    for (const auto& info : *field) inferred.emplace(info.name(), to_type(info.type()));
+  for (graph::Value& value : graph.values) {
+    const auto found = inferred.find(value.name);
+    if (value.type.is_fixed() || found == inferred.end()) continue;
+    if (found->second.element == graph::ElementType::Undefined) found->second.element = value.type.element;
+    if (found->second.has_rank || !value.type.has_rank) value.type = found->second;
+  }
+}
+
+}  // namespace cryolite::onnx
