@@ -1,0 +1,120 @@
+#include "schedule/cpu_parts.h"
+
+#include <algorithm>
+#include <map>
+
+namespace cryolite::schedule::cpu {
+namespace {
+
+/// Operations of a value's expression once everything before it in the group is substituted.
+std::map<graph::ValueId, double> inlined_sizes(const graph::Graph& group) {
+  std::map<graph::ValueId, double> sizes;
+  for (const graph::Node& node : group.nodes) {
+    double size = 1;
+    for (graph::ValueId id : node.inputs)
+      if (auto found = sizes.find(id); found != sizes.end()) size += found->second;
+    for (graph::ValueId id : node.outputs)
+      if (id != graph::absent) sizes[id] = size;
+  }
+  return sizes;
+}
+
+}  // namespace
+
+std::vector<Loop> loops_of(const ops::Stage& stage) {
+  std::vector<Loop> loops;
+  const auto extents = graph::storage_extents(stage.laid.layout, stage.extents);
+  for (size_t i = 0; i < stage.laid.vars.size(); ++i)
+    loops.push_back({stage.laid.vars[i].name(), extents[extents.size() - 1 - i]});
+  return loops;
+}
+
+int64_t extent_of(const ops::Stage& stage, const std::string& name) {
+  for (const Loop& loop : loops_of(stage))
+    if (loop.name == name) return loop.extent;
+  return 1;
+}
+
+int64_t lanes_of(const ops::Stage& stage, const Machine& machine) {
+  const int bytes = std::max(1, stage.laid.func.types()[0].bytes());
+  return std::max<int64_t>(1, machine.vector_bytes / bytes);
+}
+
+const ops::Stage& output_of(const GroupView& view, size_t i) {
+  return view.lowered.stages[view.lowered.outputs.at(i)];
+}
+
+const graph::Node& anchor_of(const GroupView& view) {
+  return *std::find_if(view.graph.nodes.begin(), view.graph.nodes.end(),
+                       [&](const graph::Node& node) { return node.name == view.anchor; });
+}
+
+std::vector<const ops::Stage*> inner_stages(const GroupView& view, const std::string& node_name) {
+  std::vector<const ops::Stage*> inner;
+  for (size_t n = 0; n < view.lowered.nodes.size(); ++n) {
+    if (view.lowered.nodes[n].name != node_name) continue;
+    const size_t values = static_cast<size_t>(
+        std::count_if(view.graph.nodes[n].outputs.begin(), view.graph.nodes[n].outputs.end(),
+                      [](graph::ValueId id) { return id != graph::absent; }));
+    const auto& stages = view.lowered.nodes[n].stages;
+    (void)values;
+    for (int stage : stages) {
+      const std::string& name = view.lowered.stages[stage].name;
+      const bool is_value =
+          std::any_of(view.graph.nodes[n].outputs.begin(), view.graph.nodes[n].outputs.end(), [&](graph::ValueId id) {
+            return id != graph::absent && ops::identifier(view.graph.value(id).name) == name;
+          });
+      if (!is_value) inner.push_back(&view.lowered.stages[stage]);
+    }
+  }
+  return inner;
+}
+
+const ops::Stage* inner_stage(const GroupView& view, const std::string& node, const std::string& stage) {
+  for (const ops::Stage* inner : inner_stages(view, node))
+    if (inner->name.ends_with("_" + stage)) return inner;
+  return nullptr;
+}
+
+std::string parallel_chunks(Line& line, const std::vector<Loop>& outer, int64_t work, const Machine& machine) {
+  std::vector<Loop> loops;
+  for (const Loop& loop : outer)
+    if (loop.extent > 1) loops.push_back(loop);
+  if (loops.empty() || work < least_parallel_work || machine.threads < 2) return "";
+  // The outermost loop alone is cut where it has enough steps: fusing costs divisions.
+  std::string chunk = loops.back().name;
+  int64_t extent = loops.back().extent;
+  for (size_t i = loops.size() - 1; i-- > 0 && extent < 4 * machine.threads && extent % machine.threads != 0;) {
+    const std::string fused = loops[i].name + "_" + chunk;
+    line.call("fuse", {loops[i].name, chunk, fused});
+    chunk = fused;
+    extent *= loops[i].extent;
+  }
+  if (extent < 2) return "";
+  const int64_t size = (extent + machine.threads - 1) / machine.threads;
+  line.call("split", {chunk, chunk + "_thread", chunk + "_step", size, "GuardWithIf"});
+  line.call("parallel", {chunk + "_thread"});
+  return chunk + "_thread";
+}
+
+void keep_shared_values(GroupSchedule& schedule, const GroupView& view, const std::string& output,
+                        const std::string& at, const std::string& axis, int64_t lanes) {
+  constexpr double large = 40;  // operations; below it the compiler's own sharing does as well
+  const auto sizes = inlined_sizes(view.graph);
+  const graph::Uses uses = graph::uses_of(view.graph);
+  const auto out_extents = output_of(view).extents;
+  double whole = 0;
+  for (const auto& [id, size] : sizes) whole = std::max(whole, size);
+  if (whole < large) return;
+  for (const graph::Node& node : view.graph.nodes) {
+    const graph::ValueId id = node.outputs[0];
+    if (id == graph::absent || uses.consumers[id].size() < 2 || uses.is_output[id] || sizes.at(id) < 2) continue;
+    if (view.graph.value(id).type.extents() != out_extents) continue;
+    Line line(ops::identifier(view.graph.value(id).name));
+    line.call("compute_at", {output, at});
+    if (lanes > 1) line.call("vectorize", {axis, lanes});
+    schedule.funcs.push_back(line);
+  }
+}
+
+}  // namespace cryolite::schedule::cpu
