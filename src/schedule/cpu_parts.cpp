@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <map>
 
+#include "ops/operator.h"
+
 namespace cryolite::schedule::cpu {
 namespace {
 
@@ -53,12 +55,7 @@ std::vector<const ops::Stage*> inner_stages(const GroupView& view, const std::st
   std::vector<const ops::Stage*> inner;
   for (size_t n = 0; n < view.lowered.nodes.size(); ++n) {
     if (view.lowered.nodes[n].name != node_name) continue;
-    const size_t values = static_cast<size_t>(
-        std::count_if(view.graph.nodes[n].outputs.begin(), view.graph.nodes[n].outputs.end(),
-                      [](graph::ValueId id) { return id != graph::absent; }));
-    const auto& stages = view.lowered.nodes[n].stages;
-    (void)values;
-    for (int stage : stages) {
+    for (int stage : view.lowered.nodes[n].stages) {
       const std::string& name = view.lowered.stages[stage].name;
       const bool is_value =
           std::any_of(view.graph.nodes[n].outputs.begin(), view.graph.nodes[n].outputs.end(), [&](graph::ValueId id) {
@@ -68,6 +65,16 @@ std::vector<const ops::Stage*> inner_stages(const GroupView& view, const std::st
     }
   }
   return inner;
+}
+
+int64_t cost_of_steps(const GroupView& view) {
+  int64_t steps = 0;
+  for (const graph::Node& node : view.graph.nodes) {
+    const ops::Operator* op = ops::find(node.op_type);
+    const int64_t flops = op && op->flops ? op->flops(view.graph, node) : 0;
+    steps += std::max(flops, view.graph.output_type(node).elements());
+  }
+  return steps;
 }
 
 const ops::Stage* inner_stage(const GroupView& view, const std::string& node, const std::string& stage) {

@@ -31,6 +31,9 @@ std::vector<const ops::Stage*> inner_stages(const GroupView& view, const std::st
 /// Below this many elementary steps a loop is not worth a second thread: waking one costs about as much.
 inline constexpr int64_t least_parallel_work = 60'000;
 
+/// Elementary steps of the whole group: flops, and elements of its results.
+int64_t cost_of_steps(const GroupView& view);
+
 /// Fuses `outer` loops (innermost first, all alive in `line`), cuts them in one chunk a thread and runs the chunks
 /// in parallel. Does nothing where `work` is small. Returns the name of the chunk loop, empty where serial.
 std::string parallel_chunks(Line& line, const std::vector<Loop>& outer, int64_t work, const Machine& machine);
