@@ -36,10 +36,10 @@ const std::map<std::string, Halide::MemoryType> memories{
     {"GPUShared", Halide::MemoryType::GPUShared},
 };
 
-const std::map<std::string, Halide::LoopPartitionPolicy> partitions{
-    {"Auto", Halide::LoopPartitionPolicy::Auto},
-    {"Never", Halide::LoopPartitionPolicy::Never},
-    {"Always", Halide::LoopPartitionPolicy::Always},
+const std::map<std::string, Halide::Partition> partitions{
+    {"Auto", Halide::Partition::Auto},
+    {"Never", Halide::Partition::Never},
+    {"Always", Halide::Partition::Always},
 };
 
 /// The loops of one definition (pure, or an update), by the names that are alive now.
