@@ -5,8 +5,14 @@
 /// registers.
 namespace cryolite::schedule::gpu {
 
+/// The layout in which constant weights are read best: output channels (columns) innermost, so that the threads
+/// of a warp read neighbours. Row-major for what is not the weights of a convolution or a matrix product.
 graph::Layout weight_layout(const graph::Graph& graph, const graph::Node& anchor, size_t input,
                             const Machine& machine);
+
+/// The default schedule of a group: legal for any shapes, within 48 KiB of shared memory a block.
+/// Parameters: column_registers, row_registers, line_registers, column_threads, row_threads, line_threads, chunk
+/// (contractions; see gpu_tiles.h), threads (of a block, elsewhere), vector (elements of a thread, elsewhere).
 GroupSchedule make_schedule(const GroupView& view, const Machine& machine, const Parameters& parameters);
 
 }  // namespace cryolite::schedule::gpu
