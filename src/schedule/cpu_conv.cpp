@@ -86,6 +86,12 @@ void accumulate(GroupSchedule& schedule, const ops::Stage& sum, const std::strin
   schedule.funcs.push_back(line);
 }
 
+/// Whether the input is worth a copy: it has a border, or is computed by the group. Otherwise it is read in place.
+bool is_copied(const GroupView& view, const Node& conv, const ops::Stage* padded) {
+  if (!padded) return false;
+  return padded->is_padding || graph::uses_of(view.graph).producer[conv.inputs[0]] != graph::absent;
+}
+
 /// The copy of the input with its border, in vectors along its innermost axis.
 void copy_border(GroupSchedule& schedule, const ops::Stage& padded, const std::string& output, const std::string& at,
                  const Machine& machine) {
@@ -152,7 +158,7 @@ void direct_conv(GroupSchedule& schedule, const GroupView& view, const Machine& 
   else
     chunk = parallel_chunks(line, outer, work, machine);
   schedule.funcs.push_back(line);
-  if (padded) copy_border(schedule, *padded, output.name, by_channels ? "" : chunk, machine);
+  if (is_copied(view, conv, padded)) copy_border(schedule, *padded, output.name, by_channels ? "" : chunk, machine);
   accumulate(schedule, sum, output.name, "x_tile", block, tile, lanes);
 }
 
@@ -175,7 +181,7 @@ void depthwise(GroupSchedule& schedule, const GroupView& view, const Machine& ma
   if (tile > 1) line.call("unroll", {"x_in"});
   const std::string chunk = parallel_chunks(line, outer, cost_of_steps(view), machine);
   schedule.funcs.push_back(line);
-  if (padded) copy_border(schedule, *padded, output.name, chunk, machine);
+  if (is_copied(view, conv, padded)) copy_border(schedule, *padded, output.name, chunk, machine);
   Line accumulator(sum.name);
   accumulator.call("compute_at", {output.name, "x_tile"});
   if (lanes > 1) accumulator.call("vectorize", {"c", lanes});
@@ -202,7 +208,7 @@ void conv_transpose(GroupSchedule& schedule, const GroupView& view, const Machin
   const std::string chunk = parallel_chunks(line, outer, cost_of_steps(view), machine);
   schedule.funcs.push_back(line);
   for (const ops::Stage* stage : inner_stages(view, conv.name)) {
-    if (stage->is_padding) {
+    if (is_copied(view, conv, stage) && stage->updates.empty()) {
       copy_border(schedule, *stage, output.name, chunk, machine);
       continue;
     }
@@ -265,7 +271,8 @@ void window_chain(GroupSchedule& schedule, const GroupView& view, const Machine&
   patch.call("unroll", {"x"});
   const std::string patch_name = ops::identifier(view.graph.value(before_pool->outputs[0]).name);
   schedule.funcs.push_back(patch);
-  if (const ops::Stage* padded = inner_stage(view, conv->name, "padded"))
+  const ops::Stage* padded = inner_stage(view, conv->name, "padded");
+  if (is_copied(view, *conv, padded))
     copy_border(schedule, *padded, output.name, by_channels ? "" : chunk, machine);
   const ops::Stage& sum = *inner_stage(view, conv->name, "sum");
   Line accumulator(sum.name);
@@ -288,6 +295,21 @@ void window_chain(GroupSchedule& schedule, const GroupView& view, const Machine&
     schedule.funcs.push_back(best);
   }
 }
+
+namespace {
+
+int64_t gemm_block(const graph::Graph& graph, const Node& gemm, const Machine& machine) {
+  const auto result = graph.output_type(gemm).extents();
+  return packed_block(result.back(), result.size() > 1 ? result[result.size() - 2] : 1, machine);
+}
+
+/// What is added to a product is read up to the end of the last block: it must be a constant that can be padded.
+bool addend_can_be_packed(const graph::Graph& graph, const Node& gemm) {
+  const bool has_addend = gemm.op_type == "Gemm" && gemm.inputs.size() > 2 && gemm.inputs[2] != graph::absent;
+  return !has_addend || graph.value(gemm.inputs[2]).constant.has_value();
+}
+
+}  // namespace
 
 graph::Layout weight_layout(const graph::Graph& graph, const Node& anchor, size_t input, const Machine& machine) {
   const ops::Operator* op = ops::find(anchor.op_type);
@@ -325,12 +347,19 @@ graph::Layout weight_layout(const graph::Graph& graph, const Node& anchor, size_
   }
   if (op->kernel == ops::Kernel::Contraction && input == 1 && rank == 2) {
     const auto result = graph.output_type(anchor).extents();
+    if (result.back() % gemm_block(graph, anchor, machine) != 0 && !addend_can_be_packed(graph, anchor)) return layout;
     const bool transposed = graph::int_attribute(anchor, "transB", 0) != 0;
-    const int64_t rows = result.size() > 1 ? result[result.size() - 2] : 1;
     layout.order = transposed ? std::vector<int>{0, 1} : std::vector<int>{1, 0};
     layout.block_axis = transposed ? 0 : 1;
-    layout.block = packed_block(result.back(), rows, machine);
+    layout.block = gemm_block(graph, anchor, machine);
     return layout;
+  }
+  if (anchor.op_type == "Gemm" && input == 2 && addend_can_be_packed(graph, anchor)) {
+    const auto extents = graph.input_type(anchor, 2).extents();
+    if (extents.empty() || extents.back() == 1) return layout;
+    layout.order = rank == 1 ? std::vector<int>{0} : std::vector<int>{0, 1};
+    layout.block_axis = rank - 1;
+    layout.block = gemm_block(graph, anchor, machine);
   }
   return layout;
 }
