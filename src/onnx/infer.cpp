@@ -12,6 +12,8 @@
 namespace cryolite::onnx {
 namespace {
 
+using ::onnx::shape_inference::DataValueMap;
+
 constexpr std::string_view kRemedy = "correct the model's shapes, or the --dim values given";
 
 /// ONNX's message is "(op_type:Conv, node name: conv1): [ShapeInferenceError] what", perhaps after a general
@@ -25,11 +27,11 @@ constexpr std::string_view kRemedy = "correct the model's shapes, or the --dim v
               std::string(kRemedy));
 }
 
-void run_inference(::onnx::ModelProto& model, bool strict) {
+void run_inference(::onnx::ModelProto& model, bool strict, DataValueMap* known = nullptr) {
   try {
     ::onnx::shape_inference::InferShapes(
         model, ::onnx::OpSchemaRegistry::Instance(),
-        ::onnx::ShapeInferenceOptions(/*check_type=*/true, strict, /*data_prop=*/true));
+        ::onnx::ShapeInferenceOptions(/*check_type=*/true, strict, /*data_prop=*/true), known);
   } catch (const std::exception& fault) {
     rethrow(fault);
   }
@@ -58,6 +60,17 @@ void check_agreement(const graph::TensorType& declared, const graph::TensorType&
               {.value = value}, std::string(kRemedy));
 }
 
+KnownIntegers integers_of(const DataValueMap& propagated) {
+  KnownIntegers known;
+  for (const auto& [name, shape] : propagated) {
+    std::vector<int64_t> integers;
+    for (const auto& dim : shape.dim())
+      if (dim.has_dim_value()) integers.push_back(dim.dim_value());
+    if (static_cast<int>(integers.size()) == shape.dim_size()) known.emplace(name, std::move(integers));
+  }
+  return known;
+}
+
 }  // namespace
 
 void infer_types(::onnx::ModelProto& model) {
@@ -73,7 +86,7 @@ void infer_types(::onnx::ModelProto& model) {
     check_agreement(declared[i], to_type(graph.output(i).type()), graph.output(i).name());
 }
 
-void infer_types(graph::Graph& graph) {
+KnownIntegers infer_types(graph::Graph& graph) {
   ::onnx::ModelProto model = to_model(graph);
   for (auto& output : *model.mutable_graph()->mutable_output())
     output.mutable_type()->mutable_tensor_type()->clear_shape();
@@ -85,7 +98,8 @@ void infer_types(graph::Graph& graph) {
       info.set_name(graph.value(id).name);
       *info.mutable_type() = to_proto(graph.value(id).type);
     }
-  run_inference(model, /*strict=*/false);
+  DataValueMap propagated;
+  run_inference(model, /*strict=*/false, &propagated);
   std::unordered_map<std::string, graph::TensorType> inferred;
   for (const auto* field : {&model.graph().value_info(), &model.graph().output()})
     for (const auto& info : *field) inferred.emplace(info.name(), to_type(info.type()));
@@ -95,6 +109,7 @@ void infer_types(graph::Graph& graph) {
     if (found->second.element == graph::ElementType::Undefined) found->second.element = value.type.element;
     if (found->second.has_rank || !value.type.has_rank) value.type = found->second;
   }
+  return integers_of(propagated);
 }
 
 }  // namespace cryolite::onnx
