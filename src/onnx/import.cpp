@@ -67,17 +67,31 @@ void inline_local_functions(ModelProto& model) {
   }
 }
 
+/// Writes the defaults of left-out attributes down: a function's body refers to them, and the inliner does
+/// not know them.
+void write_default_attributes(::onnx::NodeProto& node, const ::onnx::OpSchema& schema) {
+  for (const auto& [name, attribute] : schema.attributes()) {
+    if (attribute.default_value.type() == ::onnx::AttributeProto::UNDEFINED) continue;
+    bool is_given = false;
+    for (const auto& given : node.attribute()) is_given |= given.name() == name;
+    if (is_given) continue;
+    *node.add_attribute() = attribute.default_value;
+    node.mutable_attribute(node.attribute_size() - 1)->set_name(name);
+  }
+}
+
 /// Replaces operators that ONNX defines as functions of others, where they are not known as they are.
 /// True where there were any.
 bool expand_functions(ModelProto& model, const ImportOptions& options) {
   if (!options.known_operator) return false;
   ::onnx::inliner::FunctionIdVector expanded;
   std::set<std::string> seen;
-  for (const auto& node : model.graph().node()) {
-    if (options.known_operator(node.op_type()) || !seen.insert(node.op_type()).second) continue;
+  for (auto& node : *model.mutable_graph()->mutable_node()) {
+    if (options.known_operator(node.op_type())) continue;
     const auto* schema = ::onnx::OpSchemaRegistry::Schema(node.op_type(), target_opset, "");
-    if (schema != nullptr && (schema->HasFunction() || schema->HasContextDependentFunction()))
-      expanded.emplace_back("", node.op_type());
+    if (schema == nullptr || !(schema->HasFunction() || schema->HasContextDependentFunction())) continue;
+    write_default_attributes(node, *schema);
+    if (seen.insert(node.op_type()).second) expanded.emplace_back("", node.op_type());
   }
   if (expanded.empty()) return false;
   const auto set = ::onnx::inliner::FunctionIdSet::Create(std::move(expanded));
