@@ -166,7 +166,7 @@ std::vector<std::string> register_order(const std::vector<Tiled>& axes, const St
 
 /// Sums that live in registers of the root's threads.
 void sum_in_threads(Emission& emission, const StageInfo& root, const StageInfo& sum, const std::vector<Tiled>& axes,
-                    bool vectorizes) {
+                    bool vectorizes, int64_t unroll) {
   std::vector<std::string> names;
   for (const Tiled& axis : axes) names.push_back(axis.name);
   Line line(sum.name());
@@ -175,6 +175,7 @@ void sum_in_threads(Emission& emission, const StageInfo& root, const StageInfo& 
   line.call("update", {int64_t{0}});
   line.call("reorder", as_arguments(register_order(axes, sum, sum.updates[0][0].name)));
   keep_in_registers(line, names, vectorizes);
+  if (unroll > 1) line.call("unroll", {sum.updates[0][0].name, unroll});
   emission.lines.push_back(line);
 }
 
@@ -208,6 +209,7 @@ void sum_in_chunks(Emission& emission, const StageInfo& root, const StageInfo& s
   keep_in_registers(registers, names, shape.contraction.vectorizes);
   registers.call("update", {int64_t{0}}).call("reorder", as_arguments(register_order(axes, sum, "rxi")));
   keep_in_registers(registers, names, shape.contraction.vectorizes);
+  if (tile.unroll > 1) registers.call("unroll", {"rxi", tile.unroll});
   emission.lines.push_back(registers);
   for (const auto& operand : {shape.row_operand, shape.column_operand})
     if (operand) stage_operand(emission, emission.stage(*operand), sum.name(), tile.threads());
@@ -236,7 +238,7 @@ void contraction(Emission& emission, const Kernel& kernel) {
   if (shape.row_operand || shape.column_operand) {
     sum_in_chunks(emission, root, sum, shape, tile, block);
   } else {
-    sum_in_threads(emission, root, sum, axes, shape.contraction.vectorizes);
+    sum_in_threads(emission, root, sum, axes, shape.contraction.vectorizes, tile.unroll);
   }
 }
 

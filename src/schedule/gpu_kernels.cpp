@@ -46,19 +46,18 @@ std::vector<Definition> definitions_of(const Function& function) {
   return all;
 }
 
+/// Axes of extent 1 may be read at 0 instead of at the reader's loop: that is the same place.
 Reading reading_of(const Call& call, const std::vector<Axis>& read, const std::vector<Axis>& reader) {
   std::set<std::string> left;
-  for (const Axis& axis : reader) left.insert(axis.name);
-  Reading reading = Reading::Same;
+  for (const Axis& axis : reader)
+    if (axis.extent > 1) left.insert(axis.name);
   for (size_t i = 0; i < call.args.size(); ++i) {
     const auto* variable = call.args[i].as<Variable>();
-    if (variable && variable->name == read[i].name && left.erase(variable->name)) continue;
-    if (!Halide::Internal::is_const(call.args[i])) return Reading::Other;
-    reading = Reading::Row;
+    const bool is_own_loop = variable && variable->name == read[i].name;
+    if (is_own_loop) left.erase(variable->name);
+    else if (read[i].extent > 1 || !Halide::Internal::is_const(call.args[i])) return Reading::Other;
   }
-  for (const Axis& axis : reader)
-    if (left.count(axis.name) && axis.extent > 1) reading = Reading::Row;
-  return reading;
+  return left.empty() ? Reading::Same : Reading::Row;
 }
 
 std::vector<Axis> axes_of(const ops::Stage& stage) {

@@ -2,26 +2,35 @@
 
 #include <algorithm>
 #include <array>
+#include <cmath>
 #include <limits>
+#include <vector>
 
 namespace cryolite::schedule::gpu {
 namespace {
 
-// Candidates. Registers: what a thread of 64 registers holds without spilling, measured with ptxas 12 for sm_80
-// and sm_90: 24 accumulators beside the addresses of a staged patch, 28 without one.
+// Candidates, and what a thread of 64 registers holds without spilling, measured with ptxas for sm_80 and sm_90.
 constexpr std::array column_registers{1, 2, 4, 8};
 constexpr std::array row_registers{1, 2, 3, 4, 5, 6, 7, 8};
 constexpr std::array line_registers{1, 2, 3, 4};
 constexpr std::array column_threads{1, 2, 4, 8, 16, 32};
 constexpr std::array row_threads{1, 2, 3, 4, 5, 6, 7, 8, 14, 16};
 constexpr std::array line_threads{1, 2, 3, 4, 7, 8};
-constexpr int64_t most_accumulators_staged = 24;
-constexpr int64_t most_accumulators_direct = 28;
+constexpr int64_t most_accumulators = 24;
+constexpr int64_t most_registers = 44;  // of the 64, for accumulators and loaded operands
 constexpr int64_t most_threads = 256;
-constexpr int64_t wanted_threads_per_multiprocessor = 512;  // enough warps to hide the latency of loads
-constexpr int64_t largest_chunk = 32;
-constexpr int64_t staging_bytes = 24 << 10;  // of a block: eight blocks a multiprocessor and more
-constexpr double shared_bytes_of_accumulator = 4;
+constexpr std::array chunks{32, 16, 8, 4, 2, 1};
+constexpr int64_t least_chunk = 8;  // fewer steps between two barriers do not pay
+constexpr std::array unrolls{4, 2, 1};
+constexpr int64_t staging_bytes = 28 << 10;  // of a block: eight blocks a multiprocessor
+constexpr int64_t bytes_of_element = 4;
+
+// Cycles of an H100 or A100, from their manuals; only ratios matter here.
+constexpr double schedulers_per_multiprocessor = 4;
+constexpr double load_latency = 80;       // between a shared-memory hit and an L2 hit
+constexpr double resident_warps = 8;      // a scheduler, at 64 registers a thread
+constexpr double l2_bytes_per_cycle = 24;  // a multiprocessor
+constexpr double barrier_cycles = 60;
 
 int64_t divided_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -31,40 +40,65 @@ int64_t patch_elements(const Contraction& c, const Tile& t) {
   return rows * lines;
 }
 
-int64_t best_chunk(const Contraction& c, Tile tile) {
-  for (int64_t limit = largest_chunk; limit > 1; limit /= 2) {
-    tile.chunk = largest_divisor(c.depth, limit);
-    if (shared_bytes(c, tile) <= staging_bytes) return tile.chunk;
+/// The largest chunk whose operands fit; 0 where none does that is worth the barriers.
+int64_t best_chunk(const Contraction& c, Tile tile, const std::vector<int64_t>& divisors) {
+  for (int64_t divisor : divisors) {
+    tile.chunk = divisor;
+    const bool is_worth = divisor >= std::min(least_chunk, divisors.front());
+    if (is_worth && shared_bytes(c, tile) <= staging_bytes) return divisor;
   }
+  return 0;
+}
+
+int64_t best_unroll(const Contraction& c, const Tile& t) {
+  const int64_t steps = c.stages_rows || c.stages_columns ? t.chunk : c.depth;
+  const int64_t operands = t.row_registers * t.line_registers + t.column_registers;
+  for (int64_t unroll : unrolls)
+    if (steps % unroll == 0 && t.accumulators() + unroll * operands <= most_registers) return unroll;
   return 1;
 }
 
-/// Thread instructions and bytes, weighed by what a multiprocessor does in a cycle. Lower is better.
-double predicted_time(const Contraction& c, const Tile& t, const Machine& machine) {
-  const int64_t blocks =
-      divided_up(c.columns, t.columns()) * divided_up(c.rows, t.rows()) * divided_up(c.lines, t.lines()) * c.rest;
-  const int64_t lanes = divided_up(t.threads(), 32) * 32;
-  const int64_t column_loads = c.vectorizes && t.column_registers % 4 == 0   ? t.column_registers / 4
-                               : c.vectorizes && t.column_registers % 2 == 0 ? t.column_registers / 2
-                                                                             : t.column_registers;
-  const double step = static_cast<double>(t.accumulators() + t.row_registers * t.line_registers + column_loads) + 1.5;
+int64_t column_loads(const Contraction& c, const Tile& t) {
+  if (c.vectorizes && t.column_registers % 4 == 0) return t.column_registers / 4;
+  if (c.vectorizes && t.column_registers % 2 == 0) return t.column_registers / 2;
+  return t.column_registers;
+}
+
+/// Cycles until the last block is done: steps of a warp wait for their loads, unless other warps fill the gap.
+double predicted_cycles(const Contraction& c, const Tile& t, const Machine& machine) {
+  const double blocks = static_cast<double>(divided_up(c.columns, t.columns()) * divided_up(c.rows, t.rows()) *
+                                            divided_up(c.lines, t.lines()) * c.rest);
+  const double warps_per_block = static_cast<double>(divided_up(t.threads(), 32));
+  const double blocks_per_multiprocessor = std::ceil(blocks / machine.multiprocessors);
+  const double warps = std::max(1.0, blocks_per_multiprocessor * warps_per_block / schedulers_per_multiprocessor);
+  const double resident = std::min(warps, resident_warps);
+  const double step = static_cast<double>(t.accumulators() + t.row_registers * t.line_registers + column_loads(c, t)) +
+                      2.0 / static_cast<double>(t.unroll);
+  const double waiting = load_latency / static_cast<double>(t.unroll);
   const double steps = static_cast<double>(c.depth * c.taps);
-  const double staging = c.stages_rows ? 4.0 * patch_elements(c, t) * c.depth / t.threads() : 0;
-  const double instructions = blocks * lanes * (step * steps + staging + 60);
-  const double occupied = static_cast<double>(blocks * lanes) /
-                          (static_cast<double>(machine.multiprocessors) * wanted_threads_per_multiprocessor);
-  const double idle = occupied < 1 ? 1 / occupied : 1;
-  const double compute = instructions / 128 * idle;
-  const double bytes = blocks * 4.0 * c.depth * (patch_elements(c, t) + static_cast<double>(t.columns() * c.taps));
-  const double memory = bytes / 64 * std::min(idle, 4.0);
-  return std::max(compute, memory) + 0.25 * std::min(compute, memory);
+  double cycles = steps * (warps / resident) * std::max(waiting + step, step * resident);
+  if (c.stages_rows || c.stages_columns) {
+    const double copies = 6.0 * (patch_elements(c, t) + (c.stages_columns ? t.columns() * c.taps : 0)) * t.chunk / t.threads();
+    const double chunk = 2 * barrier_cycles + load_latency + copies + 3.0 * t.accumulators();
+    cycles += static_cast<double>(c.depth / t.chunk) * (warps / resident) * std::max(chunk, (copies + 3.0 * t.accumulators()) * resident);
+  }
+  const double bytes = blocks * bytes_of_element * c.depth * (patch_elements(c, t) + static_cast<double>(t.columns() * c.taps));
+  const double transfer = bytes / (l2_bytes_per_cycle * machine.multiprocessors);
+  return std::max(cycles, transfer) + 0.25 * std::min(cycles, transfer);
 }
 
 bool fits(const Contraction& c, const Tile& t, const Machine& machine) {
-  const int64_t most =
-      c.stages_rows || c.stages_columns ? most_accumulators_staged : most_accumulators_direct;
-  return t.accumulators() <= most && t.threads() <= most_threads && t.columns() <= c.columns && t.rows() <= c.rows &&
-         t.lines() <= c.lines && shared_bytes(c, t) <= machine.shared_memory_bytes;
+  return t.accumulators() <= most_accumulators && t.threads() <= most_threads && t.columns() <= c.columns &&
+         t.rows() <= c.rows && t.lines() <= c.lines && shared_bytes(c, t) <= machine.shared_memory_bytes;
+}
+
+std::vector<int64_t> chunk_sizes(int64_t depth) {
+  std::vector<int64_t> sizes;
+  for (int64_t limit : chunks) {
+    const int64_t size = largest_divisor(depth, limit);
+    if (sizes.empty() || sizes.back() != size) sizes.push_back(size);
+  }
+  return sizes;
 }
 
 void fix(const Parameters& parameters, const char* name, int64_t& value, int64_t limit) {
@@ -82,6 +116,9 @@ void apply_parameters(const Contraction& c, const Parameters& parameters, Tile& 
   int64_t chunk = tile.chunk;
   fix(parameters, "chunk", chunk, c.depth);
   tile.chunk = largest_divisor(c.depth, chunk);
+  int64_t unroll = tile.unroll;
+  fix(parameters, "unroll", unroll, tile.chunk);
+  tile.unroll = largest_divisor(tile.chunk, unroll);
 }
 
 }  // namespace
@@ -97,29 +134,29 @@ int64_t shared_bytes(const Contraction& c, const Tile& t) {
   if (c.stages_rows) elements += patch_elements(c, t) * t.chunk;
   if (c.stages_columns) elements += t.columns() * t.chunk * c.taps;
   if (elements > 0) elements += t.columns() * t.rows() * t.lines();
-  return static_cast<int64_t>(elements * shared_bytes_of_accumulator);
+  return elements * bytes_of_element;
 }
 
 Tile choose_tile(const Contraction& c, const Machine& machine, const Parameters& parameters) {
   Tile best;
   double least = std::numeric_limits<double>::infinity();
+  const auto sizes = chunk_sizes(c.depth);
+  const auto consider = [&](Tile tile) {
+    if (!fits(c, tile, machine)) return;
+    tile.chunk = best_chunk(c, tile, sizes);
+    if (tile.chunk == 0) return;
+    tile.unroll = best_unroll(c, tile);
+    const double cycles = predicted_cycles(c, tile, machine);
+    if (cycles >= least) return;
+    least = cycles;
+    best = tile;
+  };
   for (int64_t cr : column_registers)
     for (int64_t rr : row_registers)
-      for (int64_t lr : line_registers) {
-        if (cr > c.columns || rr > c.rows || lr > c.lines) continue;
+      for (int64_t lr : line_registers)
         for (int64_t ct : column_threads)
           for (int64_t rt : row_threads)
-            for (int64_t lt : line_threads) {
-              Tile tile{cr, rr, lr, ct, rt, lt, 1};
-              if (!fits(c, tile, machine)) continue;
-              const double time = predicted_time(c, tile, machine);
-              if (time < least) {
-                least = time;
-                best = tile;
-              }
-            }
-      }
-  best.chunk = best_chunk(c, best);
+            for (int64_t lt : line_threads) consider({cr, rr, lr, ct, rt, lt, 1, 1});
   apply_parameters(c, parameters, best);
   return fits(c, best, machine) ? best : Tile{};
 }

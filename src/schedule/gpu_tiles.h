@@ -24,7 +24,8 @@ struct Contraction {
 struct Tile {
   int64_t column_registers = 1, row_registers = 1, line_registers = 1;
   int64_t column_threads = 1, row_threads = 1, line_threads = 1;
-  int64_t chunk = 1;  ///< of r.x, held in shared memory at a time
+  int64_t chunk = 1;   ///< of r.x, held in shared memory at a time
+  int64_t unroll = 1;  ///< steps of r.x whose loads are in flight together; divides the chunk
 
   int64_t columns() const { return column_registers * column_threads; }
   int64_t rows() const { return row_registers * row_threads; }
@@ -38,7 +39,7 @@ int64_t shared_bytes(const Contraction& contraction, const Tile& tile);
 
 /// The tile of least predicted time that fits the machine; never larger than the outputs along any axis.
 /// `parameters` may fix column_registers, row_registers, line_registers, column_threads, row_threads,
-/// line_threads and chunk; values that do not fit are brought down.
+/// line_threads, chunk and unroll; values that do not fit are brought down.
 Tile choose_tile(const Contraction& contraction, const Machine& machine, const Parameters& parameters);
 
 /// The largest divisor of n that is at most `limit` (at least 1).
