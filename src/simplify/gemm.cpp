@@ -1,5 +1,4 @@
 #include <algorithm>
-#include <cstring>
 
 #include "simplify/edit.h"
 #include "simplify/rewrites.h"
@@ -21,18 +20,37 @@ using graph::Node;
 using graph::Tensor;
 using graph::ValueId;
 
-/// Rows and columns exchanged, tile by tile so that both sides stay in cache.
-Tensor transposed(const Tensor& matrix) {
+/// Rows and columns exchanged, tile by tile so that both sides stay in cache. Element: any type of the right
+/// size.
+template <class Element>
+void transpose(const Element* from, Element* to, int64_t rows, int64_t columns) {
   constexpr int64_t tile = 32;
-  const int64_t rows = matrix.type.dims[0].extent, columns = matrix.type.dims[1].extent;
-  const int64_t size = graph::size_of(matrix.type.element);
-  std::string bytes(matrix.bytes->size(), '\0');
-  const char* from = matrix.bytes->data();
   for (int64_t r0 = 0; r0 < rows; r0 += tile)
     for (int64_t c0 = 0; c0 < columns; c0 += tile)
       for (int64_t c = c0; c < std::min(columns, c0 + tile); ++c)
-        for (int64_t r = r0; r < std::min(rows, r0 + tile); ++r)
-          std::memcpy(bytes.data() + (c * rows + r) * size, from + (r * columns + c) * size, size);
+        for (int64_t r = r0; r < std::min(rows, r0 + tile); ++r) to[c * rows + r] = from[r * columns + c];
+}
+
+Tensor transposed(const Tensor& matrix) {
+  const int64_t rows = matrix.type.dims[0].extent, columns = matrix.type.dims[1].extent;
+  std::string bytes(matrix.bytes->size(), '\0');
+  const auto run = [&]<class Element>(Element) {
+    transpose(matrix.as<Element>(), reinterpret_cast<Element*>(bytes.data()), rows, columns);
+  };
+  switch (graph::size_of(matrix.type.element)) {
+    case 1:
+      run(uint8_t{});
+      break;
+    case 2:
+      run(uint16_t{});
+      break;
+    case 4:
+      run(uint32_t{});
+      break;
+    default:
+      run(uint64_t{});
+      break;
+  }
   return Tensor::of_bytes({matrix.type.element, {columns, rows}}, std::move(bytes));
 }
 
