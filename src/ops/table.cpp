@@ -11,7 +11,19 @@ namespace {
 
 /// Every family; a row of the table stands in exactly one of them.
 constexpr std::span<const Operator> (*families[])() = {
+    activation_operators,
     unary_operators,
+    cast_operators,
+    arithmetic_operators,
+    logic_operators,
+    shape_operators,
+    movement_operators,
+    slice_operators,
+    gather_operators,
+    pad_operators,
+    resize_operators,
+    scatter_operators,
+    extern_operators,
 };
 
 std::vector<Operator> joined() {

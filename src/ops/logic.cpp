@@ -1,0 +1,117 @@
+#include <fmt/format.h>
+
+#include "base/error.h"
+#include "ops/families.h"
+#include "ops/functions.h"
+#include "ops/pointwise.h"
+
+/// Comparisons, logic, bits and choices. A bool is a byte of 0 or 1.
+namespace cryolite::ops {
+namespace {
+
+using graph::ElementType;
+using graph::Graph;
+using graph::Node;
+using Halide::Expr;
+
+Expr are_equal(Expr a, Expr b) { return a == b; }
+Expr is_greater(Expr a, Expr b) { return a > b; }
+Expr is_less(Expr a, Expr b) { return a < b; }
+Expr is_at_least(Expr a, Expr b) { return a >= b; }
+Expr is_at_most(Expr a, Expr b) { return a <= b; }
+Expr both(Expr a, Expr b) { return a & b; }
+Expr either(Expr a, Expr b) { return a | b; }
+Expr one_of(Expr a, Expr b) { return a ^ b; }
+Expr inverse(Expr x) { return x == constant_like(x, 0); }
+Expr is_not_a_number(Expr x) { return Halide::is_nan(x); }
+
+/// Shifting by the width or more leaves nothing; the machine's shift would leave what it likes.
+Expr shifted_left(Expr a, Expr b) {
+  return Halide::select(b < constant_like(b, a.type().bits()), a << b, constant_like(a, 0));
+}
+Expr shifted_right(Expr a, Expr b) {
+  return Halide::select(b < constant_like(b, a.type().bits()), a >> b, constant_like(a, 0));
+}
+
+void bit_shift(Builder& build) {
+  const bool left = graph::string_attribute(build.node(), "direction", "LEFT") == "LEFT";
+  left ? binary<shifted_left>(build) : binary<shifted_right>(build);
+}
+
+void is_infinite(Builder& build) {
+  const bool positive = graph::int_attribute(build.node(), "detect_positive", 1) != 0;
+  const bool negative = graph::int_attribute(build.node(), "detect_negative", 1) != 0;
+  build.define(0, [&](const Index& at) {
+    const Expr x = widened(build.read(0, at));
+    const Expr zero = constant_like(x, 0);
+    Expr counts = Halide::Internal::const_false();
+    if (positive) counts = counts || x > zero;
+    if (negative) counts = counts || x < zero;
+    return Halide::is_inf(x) && Halide::strict_float(counts);
+  });
+}
+
+void where(Builder& build) {
+  build.define(0, [&](const Index& at) {
+    const Expr condition = build.read_broadcast(0, at);
+    return Halide::select(condition != constant_like(condition, 0), build.read_broadcast(1, at),
+                          build.read_broadcast(2, at));
+  });
+}
+
+void require_alike(const Graph& graph, const Node& node, size_t first) {
+  require_inputs(node, first + 2);
+  require_element(graph, node, first + 1, {graph.input_type(node, first).element});
+}
+void check_alike(const Graph& graph, const Node& node) { require_alike(graph, node, 0); }
+void check_bools(const Graph& graph, const Node& node) {
+  for (size_t i = 0; i < node.inputs.size(); ++i) require_element(graph, node, i, {ElementType::Bool});
+}
+void check_integers(const Graph& graph, const Node& node) {
+  using enum ElementType;
+  require_element(graph, node, 0, {Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64});
+  require_alike(graph, node, 0);
+}
+void check_shift(const Graph& graph, const Node& node) {
+  using enum ElementType;
+  require_element(graph, node, 0, {UInt8, UInt16, UInt32, UInt64});
+  require_alike(graph, node, 0);
+  const std::string direction = graph::string_attribute(node, "direction", "");
+  if (direction != "LEFT" && direction != "RIGHT")
+    throw Error(fmt::format("BitShift's direction is \"{}\"", direction), {.node = node.name}, "use LEFT or RIGHT");
+}
+void check_where(const Graph& graph, const Node& node) {
+  require_element(graph, node, 0, {ElementType::Bool});
+  require_alike(graph, node, 1);
+}
+
+Operator row(std::string_view name, void (*check)(const Graph&, const Node&), void (*algorithm)(Builder&),
+             Category category = Category::Broadcast) {
+  return {name, category, Kernel::Pointwise, pointwise_access, flops_an_output<1>, check, algorithm};
+}
+
+}  // namespace
+
+std::span<const Operator> logic_operators() {
+  static const Operator rows[] = {
+      row("Equal", check_alike, binary<are_equal>),
+      row("Greater", check_alike, binary<is_greater>),
+      row("Less", check_alike, binary<is_less>),
+      row("GreaterOrEqual", check_alike, binary<is_at_least>),
+      row("LessOrEqual", check_alike, binary<is_at_most>),
+      row("And", check_bools, binary<both>),
+      row("Or", check_bools, binary<either>),
+      row("Xor", check_bools, binary<one_of>),
+      row("Not", check_bools, unary<inverse>, Category::Injective),
+      row("BitwiseAnd", check_integers, binary<both>),
+      row("BitwiseOr", check_integers, binary<either>),
+      row("BitwiseXor", check_integers, binary<one_of>),
+      row("BitShift", check_shift, bit_shift),
+      row("IsNaN", check_float_input, unary<is_not_a_number>, Category::Injective),
+      row("IsInf", check_float_input, is_infinite, Category::Injective),
+      row("Where", check_where, where),
+  };
+  return rows;
+}
+
+}  // namespace cryolite::ops
