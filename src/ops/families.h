@@ -21,6 +21,7 @@ std::span<const Operator> resize_operators();         ///< resize.cpp
 std::span<const Operator> scatter_operators();        ///< scatter.cpp
 std::span<const Operator> extern_operators();         ///< extern.cpp
 std::span<const Operator> convolution_operators();    ///< convolution.cpp
+std::span<const Operator> conv_transpose_operators(); ///< conv_transpose.cpp
 std::span<const Operator> pool_operators();           ///< pool.cpp
 std::span<const Operator> matmul_operators();         ///< matmul.cpp
 std::span<const Operator> reduce_operators();         ///< reduce.cpp

@@ -24,6 +24,13 @@ constexpr std::span<const Operator> (*families[])() = {
     resize_operators,
     scatter_operators,
     extern_operators,
+    convolution_operators,
+    conv_transpose_operators,
+    matmul_operators,
+    pool_operators,
+    reduce_operators,
+    normalization_operators,
+    softmax_operators,
 };
 
 std::vector<Operator> joined() {
