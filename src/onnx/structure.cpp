@@ -123,7 +123,7 @@ void check_node(const NodeProto& node, int opset, const ::onnx::checker::Checker
   for (const auto& attribute : node.attribute())
     if (attribute.has_g() || attribute.graphs_size() > 0)
       throw Error(
-          fmt::format("{} with a condition or body that depends on inputs is not supported", node.op_type()),
+          fmt::format("{} is not supported where its condition or body depends on inputs", node.op_type()),
           where, "export the model without control flow, or with the condition a constant");
   try {
     ::onnx::checker::check_node(node, context, ::onnx::checker::LexicalScopeContext());

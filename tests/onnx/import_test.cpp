@@ -147,6 +147,16 @@ INSTANTIATE_TEST_SUITE_P(
             "Upsample7", 7,
             "m (float[1,1,2,2] x) => (float[1,1,4,4] y) { y = Upsample <scales = [1.0,1.0,2.0,2.0]> (x) }",
             "coordinate_transformation_mode=\"asymmetric\""},
+        Upgrade{
+            "Resize10Shrinks", 10,
+            "m (float[1,1,4,4] x) => (float[1,1,2,2] y) <float[4] s = {1,1,0.5,0.5}> { y = Resize(x, s) }",
+            "nearest_mode=\"ceil\""},
+        Upgrade{"Hardmax11", 11, "m (float[2,3,4] x) => (float[2,3,4] y) { [h] y = Hardmax(x) }",
+                "h: y/hard: f32[2,12] = Hardmax(y/flat) {axis=1}"},
+        Upgrade{"PadReflect2", 10,
+                "m (float[2,2] x) => (float[2,4] y) { y = Pad <mode = \"reflect\", pads = [0,1,0,1], value = "
+                "3.0> (x) }",
+                ") {mode=\"reflect\"}"},
         Upgrade{"Slice1", 9,
                 "m (float[4,4] x) => (float[2,4] y) { y = Slice <axes = [0], starts = [1], ends = [3]> (x) }",
                 "y: f32[2,4] = Slice(x, "},
