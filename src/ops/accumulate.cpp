@@ -101,6 +101,7 @@ bool is_empty(const std::vector<int64_t>& extents) {
 
 Expr constant(Type type, double number) { return Halide::Internal::make_const(type, number); }
 
-Expr is_not_a_number(Expr number) { return Halide::is_nan(number); }
+Expr exponential(Expr x) { return Halide::select(Halide::is_nan(x), x, Halide::exp(x)); }
+Expr logarithm(Expr x) { return Halide::select(Halide::is_nan(x), x, Halide::log(x)); }
 
 }  // namespace cryolite::ops

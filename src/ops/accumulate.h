@@ -36,7 +36,8 @@ bool is_empty(const std::vector<int64_t>& extents);
 
 /// A real number as a constant of a type.
 Halide::Expr constant(Halide::Type type, double number);
-/// Whether a number is not a number, whatever the compiler assumes of floats.
-Halide::Expr is_not_a_number(Halide::Expr number);
+/// exp and log that keep what is not a number: Halide's own vectors turn it into finite numbers.
+Halide::Expr exponential(Halide::Expr x);
+Halide::Expr logarithm(Halide::Expr x);
 
 }  // namespace cryolite::ops

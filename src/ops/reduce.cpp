@@ -57,9 +57,9 @@ Expr square_root(Expr total, int64_t) {
   return real(total, [](Expr x) { return Halide::sqrt(x); });
 }
 
-Expr logarithm(Expr total, int64_t count) {
+Expr logarithm_of_total(Expr total, int64_t count) {
   if (count == 0) return total.type().min();
-  return real(total, [](Expr x) { return Halide::log(x); });
+  return real(total, logarithm);
 }
 
 /// Integers are divided as C does, toward zero; Halide's division rounds down.
@@ -73,7 +73,7 @@ Expr mean(Expr total, int64_t count) {
 constexpr Reduction reductions[] = {
     {"ReduceL1", "sum", zero, magnitude, add, total_itself, 2},
     {"ReduceL2", "sum", zero, square, add, square_root, 2},
-    {"ReduceLogSum", "sum", zero, itself, add, logarithm, 1},
+    {"ReduceLogSum", "sum", zero, itself, add, logarithm_of_total, 1},
     {"ReduceMax", "max", least, itself, Halide::max, total_itself, 1},
     {"ReduceMean", "sum", zero, itself, add, mean, 1},
     {"ReduceMin", "min", greatest, itself, Halide::min, total_itself, 1},
@@ -159,7 +159,8 @@ void reduce(Builder& build) {
   build.define(0, [&](const Index& i) { return reduction.finish(total.at(i), count); });
 }
 
-/// log(sum(exp(x - max))) + max. An infinite maximum is not taken off: exp gives the right infinity or zero.
+/// log(sum(exp(x - max))) + max. An infinite maximum is the result, and is not taken off: infinity less itself is not
+/// a number.
 void reduce_log_sum_exp(Builder& build) {
   const auto axes = axes_of(build.graph(), build.node());
   const Walk walk(build, axes);
@@ -171,12 +172,14 @@ void reduce_log_sum_exp(Builder& build) {
     return Halide::select(Halide::is_finite(most.at(i)), most.at(i), zero(type));
   };
   const LaidFunc sum = reduce_stage(build, "sum", walk, zero(type), add, [&](const Index& source, const Index& i) {
-    return Halide::exp(element(source) - offset(i));
+    return exponential(element(source) - offset(i));
   });
   const bool is_nothing = count_of(build.extents(0), axes) == 0;
   build.define(0, [&](const Index& i) {
     if (is_nothing) return build.output_type().min();
-    return Halide::log(sum.at(i)) + offset(i);
+    const Expr total = sum.at(i), greatest = most.at(i);
+    return Halide::select(Halide::is_inf(greatest) && !Halide::is_nan(total), greatest,
+                          logarithm(total) + offset(i));
   });
 }
 

@@ -25,9 +25,6 @@ int axis_of(const Graph& graph, const Node& node) {
   return graph::normalized_axis(graph::int_attribute(node, "axis", -1), rank, node);
 }
 
-/// exp that keeps what is not a number: Halide's own vectors make it zero.
-Expr exponential(Expr x) { return Halide::select(is_not_a_number(x), x, Halide::exp(x)); }
-
 void softmax(Builder& build) {
   const std::vector<int> axes = {axis_of(build.graph(), build.node())};
   const bool is_log = build.node().op_type == "LogSoftmax";
@@ -40,7 +37,8 @@ void softmax(Builder& build) {
   const LaidFunc sum = sum_stage(build, "sum", axes, type, [&](const Index& i) { return Expr(exps.at(i)); });
   build.define(0, [&](const Index& i) {
     const Expr total = sum.at(reduced(i, axes));
-    return is_log ? less_most(i) - Halide::log(total) : exps.at(i) / total;
+    // Strict: were the logarithm added to the greatest first, logits of 1e10 would swallow it.
+    return is_log ? Halide::strict_float(less_most(i) - logarithm(total)) : exps.at(i) / total;
   });
 }
 
