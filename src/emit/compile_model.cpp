@@ -128,7 +128,7 @@ std::string weights_object(const TemporaryFolder& folder, const std::string& nam
 }
 
 std::string model_object(const TemporaryFolder& folder, const plan::Plan& plan, const DriverParts& parts) {
-  for (const char* header : {"cryolite_runtime.h", "cryolite_tensor.h"})
+  for (const char* header : {"cryolite_runtime.h", "cryolite_description.h"})
     write_file(folder.file(header), runtime_source(header));
   write_file(folder.file(parts.name + ".h"), model_header(plan, parts));
   const std::string source = folder.file(parts.name + "_model.c"), object = folder.file(parts.name + "_model.o");

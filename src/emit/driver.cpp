@@ -124,28 +124,29 @@ void Tables::add_extern(const plan::Group& group) {
   if (!op || !op->extern_symbol) throw Error("has no function in the runtime", {.node = node.name});
   if (declared.insert(op->extern_symbol).second)
     declarations += fmt::format(
-        "int {}(cryolite_context*, const cryolite_view*, int, const cryolite_view*, int, const int64_t*, int);\n",
+        "int {}(const struct cryolite_tensor*, int, struct cryolite_tensor*, int, const int64_t*, int);\n",
         op->extern_symbol);
   const auto parameters =
       op->extern_parameters ? op->extern_parameters(plan.graph, node) : std::vector<int64_t>{};
-  std::vector<int> arguments, ranks;
+  std::vector<int> arguments, kinds;
   std::vector<int64_t> shape;
   for (const auto* list : {&node.inputs, &node.outputs})
     for (ValueId id : *list) {
       const bool is_left_out = id == graph::absent || plan.homes.at(id).kind == Home::Kind::Inside;
       const bool is_there = id != graph::absent && (!is_left_out || parts.weights.offsets.count(id));
       arguments.push_back(is_there ? buffer_of(id) : -1);
-      ranks.push_back(is_there ? static_cast<int>(plan.graph.value(id).type.dims.size()) : 0);
+      kinds.push_back(is_there ? static_cast<int>(plan.graph.value(id).type.dims.size()) : 0);
+      kinds.push_back(is_there ? static_cast<int>(plan.graph.value(id).type.element) : 0);
       if (is_there) append_logical_shape(plan.graph.value(id), shape);
     }
   const int s = step_count++;
   arrays += fmt::format("static const int32_t step_{}[] = {{{}}};\n", s, fmt::join(arguments, ", "));
-  arrays += fmt::format("static const int32_t ranks_{}[] = {{{}}};\n", s, fmt::join(ranks, ", "));
+  arrays += fmt::format("static const int32_t kinds_{}[] = {{{}}};\n", s, fmt::join(kinds, ", "));
   arrays += fmt::format("static const int64_t logical_{}[] = {{{}}};\n", s,
                         shape.empty() ? "0" : fmt::format("{}", fmt::join(shape, ", ")));
   arrays += fmt::format("static const int64_t parameters_{}[] = {{{}}};\n", s,
                         parameters.empty() ? "0" : fmt::format("{}", fmt::join(parameters, ", ")));
-  steps += fmt::format("  {{{}, NULL, {}, step_{}, {}, {}, logical_{}, ranks_{}, parameters_{}, {}, NULL, 0, 1}},\n",
+  steps += fmt::format("  {{{}, NULL, {}, step_{}, {}, {}, logical_{}, kinds_{}, parameters_{}, {}, NULL, 0, 1}},\n",
                        c_string(plan::name_of(plan, group)), op->extern_symbol, s, node.inputs.size(),
                        node.outputs.size(), s, s, s, parameters.size());
 }
@@ -164,7 +165,7 @@ std::string argument_tables(const plan::Plan& plan, const std::string& name, con
                             static_cast<int>(value.type.element), shape.size(), kind, i, value.type.bytes());
   }
   return fmt::format("{}static const cryolite_argument {}_arguments[] = {{\n{}  {{NULL, 0, 0}}\n}};\n"
-                     "const cryolite_tensor {}_{}s[] = {{\n{}  {{NULL, (cryolite_element)0, 0, NULL, 0}}\n}};\n",
+                     "const cryolite_description {}_{}s[] = {{\n{}  {{NULL, (cryolite_element)0, 0, NULL, 0}}\n}};\n",
                      extents, kind, rows, name, kind, exported);
 }
 

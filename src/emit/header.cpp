@@ -64,8 +64,8 @@ extern "C" {{
 typedef struct {0}_context {0}_context;
 
 enum {{ {0}_input_count = {1}, {0}_output_count = {2} }};
-extern const cryolite_tensor {0}_inputs[];
-extern const cryolite_tensor {0}_outputs[];
+extern const cryolite_description {0}_inputs[];
+extern const cryolite_description {0}_outputs[];
 
 /* Allocates all that runs will need. threads: 1 runs in the caller's thread alone, 0 takes one a core.
  * {3}
@@ -192,7 +192,7 @@ std::string model_header(const plan::Plan& plan, const DriverParts& parts) {
   return fmt::format("/* {0}, compiled by Cryolite for {1}.\n * Link with lib{0}.a, -lpthread -ldl -lm. */\n"
                      "#ifndef CRYOLITE_MODEL_{2}_H\n#define CRYOLITE_MODEL_{2}_H\n",
                      parts.name, parts.target, upper) +
-         std::string(runtime_source("cryolite_tensor.h")) + c_part(plan, parts, parameters) +
+         std::string(runtime_source("cryolite_description.h")) + c_part(plan, parts, parameters) +
          cpp_part(parts.name, parameters) + "#endif\n";
 }
 

@@ -9,7 +9,7 @@
 #include "base/error.h"
 #include "base/files.h"
 #include "emit/toolchain.h"
-#include "runtime/cryolite_tensor.h"
+#include "runtime/cryolite_description.h"
 
 namespace cryolite::emit {
 namespace {
@@ -17,7 +17,7 @@ namespace {
 using graph::Tensor;
 using Description = LoadedModel::Description;
 
-std::vector<Description> descriptions(const cryolite_tensor* tensor) {
+std::vector<Description> descriptions(const cryolite_description* tensor) {
   std::vector<Description> list;
   for (; tensor->name; ++tensor) {
     graph::TensorType type;
@@ -75,7 +75,7 @@ LoadedModel::LoadedModel(const std::string& folder, const std::string& name, int
   state_->find(state_->run, name + "_run");
   state_->find(state_->destroy, name + "_destroy");
   state_->find(state_->error, name + "_error");
-  const cryolite_tensor* tensors = nullptr;
+  const cryolite_description* tensors = nullptr;
   state_->find(tensors, name + "_inputs");
   state_->inputs = descriptions(tensors);
   state_->find(tensors, name + "_outputs");

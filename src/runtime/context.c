@@ -8,6 +8,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "cryolite_tensor.h"
 #include "internal.h"
 
 enum { most_threads = 1024, most_extern_arguments = 32 };
@@ -19,27 +20,15 @@ cryolite_context* cryolite_context_of(void* user_context) {
   return context && context->magic == CRYOLITE_MAGIC ? context : NULL;
 }
 
-static void note(cryolite_context* context, const char* format, va_list values) {
+void cryolite_note(cryolite_context* context, const char* format, ...) {
   int clean = 0;
   if (!atomic_compare_exchange_strong(&context->has_error, &clean, 1)) return;
+  va_list values;
+  va_start(values, format);
   vsnprintf(context->error, sizeof context->error, format, values);
+  va_end(values);
   for (char* c = context->error; *c; ++c)
     if (*c == '\n') *c = c[1] ? ' ' : '\0';
-}
-
-void cryolite_note(cryolite_context* context, const char* format, ...) {
-  va_list values;
-  va_start(values, format);
-  note(context, format, values);
-  va_end(values);
-}
-
-int cryolite_fail(cryolite_context* context, const char* format, ...) {
-  va_list values;
-  va_start(values, format);
-  note(context, format, values);
-  va_end(values);
-  return CRYOLITE_STAGE_FAILED;
 }
 
 /* Halide's error handler, replaced: kernels then return an error code. */
@@ -204,21 +193,25 @@ static int bind(cryolite_context* context, const void* const* inputs, void* cons
 }
 
 static int run_extern(cryolite_context* context, const cryolite_step* step) {
-  cryolite_view views[most_extern_arguments];
+  struct cryolite_tensor tensors[most_extern_arguments];
   const int count = step->input_count + step->output_count;
-  if (count > most_extern_arguments) return cryolite_fail(context, "more than %d arguments", most_extern_arguments);
+  if (count > most_extern_arguments) {
+    cryolite_note(context, "the stage has more than %d arguments", most_extern_arguments);
+    return CRYOLITE_STAGE_FAILED;
+  }
   const int64_t* shape = step->extern_shapes;
   for (int a = 0; a < count; ++a) {
-    const int rank = step->extern_ranks[a];
-    views[a] = (cryolite_view){.rank = rank, .extents = shape, .strides = shape + rank};
+    const int rank = step->extern_kinds[2 * a];
+    tensors[a] = (struct cryolite_tensor){.data = NULL, .type = step->extern_kinds[2 * a + 1], .rank = rank, .extents = shape,
+                                          .strides = shape + rank};
     shape += 2 * rank;
-    if (step->buffers[a] < 0) continue;
-    views[a].data = context->buffers[step->buffers[a]].host;
-    views[a].type_code = context->model->buffers[step->buffers[a]].type_code;
-    views[a].type_bits = context->model->buffers[step->buffers[a]].type_bits;
+    if (step->buffers[a] >= 0) tensors[a].data = context->buffers[step->buffers[a]].host;
   }
-  return step->extern_stage(context, views, step->input_count, views + step->input_count, step->output_count,
-                            step->parameters, step->parameter_count);
+  if (step->extern_stage(tensors, step->input_count, tensors + step->input_count, step->output_count,
+                         step->parameters, step->parameter_count) == 0)
+    return CRYOLITE_OK;
+  cryolite_note(context, "the tensors do not fit the operator");
+  return CRYOLITE_STAGE_FAILED;
 }
 
 static int run_step(cryolite_context* context, int index) {

@@ -41,21 +41,13 @@ typedef struct cryolite_buffer {
   const int32_t* shape; /* extent and stride (elements) of each axis, innermost first */
 } cryolite_buffer;
 
-/* Memory in ONNX's axis order, as extern stages see it. */
-typedef struct cryolite_view {
-  void* data;              /* NULL: an optional argument that is left out */
-  uint8_t type_code;
-  uint8_t type_bits;
-  int32_t rank;
-  const int64_t* extents;  /* outermost first */
-  const int64_t* strides;  /* elements */
-} cryolite_view;
-
 typedef struct cryolite_context cryolite_context;
 
-/* A stage that is no Halide kernel. Returns CRYOLITE_OK, or cryolite_fail(...). */
-typedef int (*cryolite_extern_stage)(cryolite_context* context, const cryolite_view* inputs, int input_count,
-                                     const cryolite_view* outputs, int output_count, const int64_t* parameters,
+/* A stage that is no Halide kernel (extern_ops.h). Arguments that are left out have no data. Returns 0, or another
+ * number where the tensors do not fit. */
+struct cryolite_tensor;
+typedef int (*cryolite_extern_stage)(const struct cryolite_tensor* inputs, int input_count,
+                                     struct cryolite_tensor* outputs, int output_count, const int64_t* parameters,
                                      int parameter_count);
 
 /* Heap memory that a kernel asks for while it runs. */
@@ -73,7 +65,7 @@ typedef struct cryolite_step {
   int32_t input_count;
   int32_t output_count;
   const int64_t* extern_shapes;       /* extern: for each argument, rank extents and rank strides, ONNX's order */
-  const int32_t* extern_ranks;        /* extern: one an argument */
+  const int32_t* extern_kinds;        /* extern: for each argument, its rank and enum cryolite_type */
   const int64_t* parameters;
   int32_t parameter_count;
   const cryolite_scratch* scratch;
@@ -121,12 +113,6 @@ void cryolite_destroy(cryolite_context* context);
 
 /* The text of the last failure; never NULL. */
 const char* cryolite_error_text(const cryolite_context* context);
-
-/* For extern stages: scratch memory of the context, 128-byte aligned; NULL where memory is out. */
-void* cryolite_scratch_acquire(cryolite_context* context, size_t bytes);
-void cryolite_scratch_release(cryolite_context* context, void* memory);
-/* For extern stages: notes the text (a printf format) and returns CRYOLITE_STAGE_FAILED. */
-int cryolite_fail(cryolite_context* context, const char* format, ...);
 
 #ifdef __cplusplus
 }

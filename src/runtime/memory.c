@@ -122,12 +122,12 @@ static void* take_block(cryolite_context* context, int64_t bytes) {
   return memory_of(block);
 }
 
-void* cryolite_scratch_acquire(cryolite_context* context, size_t bytes) {
+static void* acquire(cryolite_context* context, size_t bytes) {
   void* memory = context->slots ? take_slot(context, (int64_t)bytes) : NULL;
   return memory ? memory : take_block(context, (int64_t)bytes);
 }
 
-void cryolite_scratch_release(cryolite_context* context, void* memory) {
+static void release(cryolite_context* context, void* memory) {
   if (!memory) return;
   if (context->slots) {
     cryolite_slot* const last = context->slots + context->slot_begin[context->step + 1];
@@ -147,13 +147,13 @@ void cryolite_scratch_release(cryolite_context* context, void* memory) {
 /* Halide's allocator, replaced; pipelines of others in the same program keep the default one. */
 void* halide_malloc(void* user_context, size_t bytes) {
   cryolite_context* context = cryolite_context_of(user_context);
-  return context ? cryolite_scratch_acquire(context, bytes) : halide_default_malloc(user_context, bytes);
+  return context ? acquire(context, bytes) : halide_default_malloc(user_context, bytes);
 }
 
 void halide_free(void* user_context, void* memory) {
   cryolite_context* context = cryolite_context_of(user_context);
   if (context)
-    cryolite_scratch_release(context, memory);
+    release(context, memory);
   else
     halide_default_free(user_context, memory);
 }
