@@ -6,6 +6,7 @@
 #include "base/error.h"
 #include "onnx/infer.h"
 #include "simplify/edit.h"
+#include "simplify/move_elements.h"
 #include "simplify/simplify.h"
 
 // Constant folding.
@@ -125,6 +126,15 @@ std::optional<Tensor> filled(const Graph& graph, const Node& node) {
   return Tensor::of_bytes(std::move(type), std::move(bytes));
 }
 
+bool grows_too_much(const Graph& graph, const Node& node) {
+  int64_t in = 0, out = 0;
+  for (const ValueId id : node.inputs)
+    if (id != graph::absent && graph.value(id).type.is_fixed()) in += graph.value(id).type.bytes();
+  for (const ValueId id : node.outputs)
+    if (id != graph::absent && graph.value(id).type.is_fixed()) out += graph.value(id).type.bytes();
+  return out > kLargestGrown && out > kLargestGrowth * in;
+}
+
 /// What needs no arithmetic on elements.
 std::optional<Tensor> direct(const Graph& graph, const Node& node) {
   if (node.op_type == "Shape") return shape_of(graph, node);
@@ -137,6 +147,7 @@ std::optional<Tensor> direct(const Graph& graph, const Node& node) {
   const Tensor* input = graph.constant_input(node, 0);
   if (input && is_view_of_input(node) && graph.output_type(node).is_fixed())
     return Tensor{graph.output_type(node), input->bytes};
+  if (input && !grows_too_much(graph, node)) return moved_elements(graph, node);
   return std::nullopt;
 }
 
@@ -157,15 +168,6 @@ bool fold_cheaply(Folding& folding, const onnx::KnownIntegers& known) {
     }
   }
   return changed;
-}
-
-bool grows_too_much(const Graph& graph, const Node& node) {
-  int64_t in = 0, out = 0;
-  for (const ValueId id : node.inputs)
-    if (id != graph::absent) in += graph.value(id).type.bytes();
-  for (const ValueId id : node.outputs)
-    if (id != graph::absent) out += graph.value(id).type.bytes();
-  return out > kLargestGrown && out > kLargestGrowth * in;
 }
 
 /// The nodes that depend on constants only, in order.

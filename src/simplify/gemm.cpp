@@ -20,6 +20,8 @@ using graph::Node;
 using graph::Tensor;
 using graph::ValueId;
 
+constexpr int64_t kLargestTransposed = 16 << 20;  // bytes
+
 /// Rows and columns exchanged, tile by tile so that both sides stay in cache. Element: any type of the right
 /// size.
 template <class Element>
@@ -88,7 +90,8 @@ bool find_gemm(Graph& graph, const graph::Uses& uses, graph::NodeId id) {
 bool normalize_gemm(Graph& graph, const graph::Uses&, graph::NodeId id) {
   if (graph.nodes[id].op_type != "Gemm" || !graph.constant_input(graph.nodes[id], 1)) return false;
   bool changed = false;
-  if (graph::int_attribute(graph.nodes[id], "transB", 0) != 0) {
+  const bool is_small = graph.input_type(graph.nodes[id], 1).bytes() <= kLargestTransposed;
+  if (is_small && graph::int_attribute(graph.nodes[id], "transB", 0) != 0) {
     const std::string name = graph.value(graph.nodes[id].inputs[1]).name + "_transposed";
     const ValueId weight = add_constant(graph, name, transposed(*graph.constant_input(graph.nodes[id], 1)));
     graph.nodes[id].inputs[1] = weight;

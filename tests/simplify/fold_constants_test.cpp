@@ -118,6 +118,50 @@ graph g (x: f32[3,2]) -> (y) {
 )");
 }
 
+TEST(Fold, MovedElementsNeedNoEvaluation) {
+  EXPECT_EQ(folded_text(R"(
+graph g (x: f32[1]) -> (t, b, e, r, c, h) {
+  const m: i32[2,3] = {1, 2, 3, 4, 5, 6}
+  const two: i64[2] = {2, 3}
+  const shape: i64[3] = {2, 2, 3}
+  const column: i32[2,1] = {7, 8}
+  const starts: i64[2] = {-1, 1}
+  const ends: i64[2] = {-100, 100}
+  const axes: i64[2] = {1, 0}
+  const steps: i64[2] = {-2, 1}
+  const indices: i64[2,2] = {-1, 0, 1, 1}
+  perm: t0: i32[3,2] = Transpose(m)
+  grow: b0: i32[2,3] = Expand(column, two)
+  more: e0: i32[2,2,3] = Expand(m, shape)
+  back: r0: i32[1,2] = Slice(m, starts, ends, axes, steps)
+  join: c0: i32[2,4] = Concat(m, column) {axis=1}
+  pick: h0: i32[2,2,2] = Gather(m, indices) {axis=1}
+  n1: t: i32[3,2] = Identity(t0)
+  n2: b: i32[2,3] = Identity(b0)
+  n3: e: i32[2,2,3] = Identity(e0)
+  n4: r: i32[1,2] = Identity(r0)
+  n5: c: i32[2,4] = Identity(c0)
+  n6: h: i32[2,2,2] = Identity(h0)
+}
+)"),
+            R"(
+graph g (x: f32[1]) -> (t, b, e, r, c, h) {
+  const t0: i32[3,2] = {1, 4, 2, 5, 3, 6}
+  const b0: i32[2,3] = {7, 7, 7, 8, 8, 8}
+  const e0: i32[2,2,3] = {1, 2, 3, 4, 5, 6, 1, 2, 3, 4, 5, 6}
+  const r0: i32[1,2] = {6, 4}
+  const c0: i32[2,4] = {1, 2, 3, 7, 4, 5, 6, 8}
+  const h0: i32[2,2,2] = {3, 1, 2, 2, 6, 4, 5, 5}
+  n1: t: i32[3,2] = Identity(t0)
+  n2: b: i32[2,3] = Identity(b0)
+  n3: e: i32[2,2,3] = Identity(e0)
+  n4: r: i32[1,2] = Identity(r0)
+  n5: c: i32[2,4] = Identity(c0)
+  n6: h: i32[2,2,2] = Identity(h0)
+}
+)");
+}
+
 TEST(Fold, AConstantOutputKeepsAWriter) {
   EXPECT_EQ(folded_text(R"(
 graph g (x: f32[2,3]) -> (y) {
