@@ -1,6 +1,7 @@
 #include "ops/accumulate.h"
 
 #include <algorithm>
+#include <limits>
 #include <numeric>
 
 namespace cryolite::ops {
@@ -101,7 +102,14 @@ bool is_empty(const std::vector<int64_t>& extents) {
 
 Expr constant(Type type, double number) { return Halide::Internal::make_const(type, number); }
 
-Expr exponential(Expr x) { return Halide::select(Halide::is_nan(x), x, Halide::exp(x)); }
-Expr logarithm(Expr x) { return Halide::select(Halide::is_nan(x), x, Halide::log(x)); }
+Expr is_not_a_number(Expr x) {
+  const Type bits = x.type().with_code(halide_type_uint);
+  const Expr magnitude = Halide::reinterpret(bits, x) & (bits.max() >> 1);
+  const Expr infinity = Halide::reinterpret(bits, constant(x.type(), std::numeric_limits<double>::infinity()));
+  return magnitude > infinity;
+}
+
+Expr exponential(Expr x) { return Halide::select(is_not_a_number(x), x, Halide::exp(x)); }
+Expr logarithm(Expr x) { return Halide::select(is_not_a_number(x), x, Halide::log(x)); }
 
 }  // namespace cryolite::ops

@@ -178,7 +178,7 @@ void reduce_log_sum_exp(Builder& build) {
   build.define(0, [&](const Index& i) {
     if (is_nothing) return build.output_type().min();
     const Expr total = sum.at(i), greatest = most.at(i);
-    return Halide::select(Halide::is_inf(greatest) && !Halide::is_nan(total), greatest,
+    return Halide::select(Halide::is_inf(greatest) && !is_not_a_number(total), greatest,
                           logarithm(total) + offset(i));
   });
 }
