@@ -53,7 +53,7 @@ PlannedModel plan_model(const ModelOptions& options) {
     PlannedModel model;
     model.original = onnx::import_model(options.model, import_options);
     const simplify::Evaluate evaluate = [](const graph::Graph& constant) { return emit::evaluate(constant, {}); };
-    model.original = simplify::fold_constants(std::move(model.original), evaluate);
+    model.original = simplify::folded(std::move(model.original), evaluate);
     const graph::Graph simplified = simplify::simplify(model.original, evaluate);
     plan::Options plan_options;
     plan_options.planner = options.planner;

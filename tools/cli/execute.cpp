@@ -1,0 +1,228 @@
+#include <fmt/format.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cstring>
+#include <filesystem>
+#include <random>
+
+#include "base/error.h"
+#include "emit/load_model.h"
+#include "onnx/tensor_file.h"
+#include "tools/cli/build.h"
+#include "tools/cli/commands.h"
+#include "tools/cli/compare.h"
+
+namespace cryolite::cli {
+namespace {
+
+namespace fs = std::filesystem;
+using graph::Tensor;
+
+/// A folder of this process, removed when it goes out of scope.
+struct ScratchFolder {
+  std::string path;
+  ScratchFolder() {
+    std::string pattern = (fs::temp_directory_path() / "cryolite-XXXXXX").string();
+    if (!::mkdtemp(pattern.data()))
+      throw Error("cannot be made", {.file = pattern}, "check that the folder for temporary files is writable");
+    path = pattern;
+  }
+  ~ScratchFolder() {
+    std::error_code ignored;
+    fs::remove_all(path, ignored);
+  }
+  ScratchFolder(const ScratchFolder&) = delete;
+  ScratchFolder& operator=(const ScratchFolder&) = delete;
+};
+
+/// Compiled by the very path that a user's library takes, then loaded.
+struct Session {
+  PlannedModel planned;
+  ScratchFolder folder;
+  emit::LoadedModel model;
+
+  Session(const ModelOptions& options, int threads)
+      : planned(plan_model(options)), model((build(options), emit::LoadedModel(folder.path, "model", threads))) {}
+
+  void build(const ModelOptions& options) {
+    BuildOptions build_options;
+    build_options.folder = folder.path;
+    build_options.name = "model";
+    build_options.target = options.target;
+    build_options.weights = "file";
+    build_model(planned, build_options);
+  }
+};
+
+/// Seeded numbers: floats from 0 to 1, integers and booleans 1 (an index is then in range wherever there are two).
+Tensor made_up(const graph::TensorType& type, unsigned seed) {
+  std::mt19937 random(seed);
+  std::uniform_real_distribution<float> uniform(0, 1);
+  std::string bytes(static_cast<size_t>(type.bytes()), '\0');
+  const int64_t count = type.elements(), size = size_of(type.element);
+  for (int64_t i = 0; i < count; ++i) {
+    char* at = bytes.data() + i * size;
+    if (type.element == graph::ElementType::Float32) {
+      const float value = uniform(random);
+      std::memcpy(at, &value, sizeof value);
+    } else if (type.element == graph::ElementType::Float64) {
+      const double value = uniform(random);
+      std::memcpy(at, &value, sizeof value);
+    } else if (!graph::is_float(type.element)) {
+      *at = 1;
+    }
+  }
+  return Tensor::of_bytes(type, std::move(bytes));
+}
+
+/// Tensors named as the model's inputs, in the model's order.
+std::vector<Tensor> in_order(const std::vector<onnx::NamedTensor>& given, const emit::LoadedModel& model,
+                             const std::string& file) {
+  std::vector<Tensor> inputs;
+  for (const auto& wanted : model.inputs()) {
+    const auto found = std::find_if(given.begin(), given.end(),
+                                    [&](const onnx::NamedTensor& t) { return t.name == wanted.name; });
+    if (found == given.end())
+      throw Error(fmt::format("has no array '{}'", wanted.name), {.file = file}, "name the arrays as the model's inputs");
+    inputs.push_back(found->tensor);
+  }
+  return inputs;
+}
+
+std::vector<onnx::NamedTensor> read_numbered(const std::string& folder, const std::string& kind) {
+  std::vector<onnx::NamedTensor> tensors;
+  for (int i = 0; fs::exists(fmt::format("{}/{}_{}.pb", folder, kind, i)); ++i)
+    tensors.push_back(onnx::read_tensor_file(fmt::format("{}/{}_{}.pb", folder, kind, i)));
+  return tensors;
+}
+
+/// By name where all names fit, otherwise by position, as ONNX's own runner does.
+std::vector<Tensor> test_inputs(const std::vector<onnx::NamedTensor>& given, const emit::LoadedModel& model,
+                                const std::string& folder) {
+  if (given.size() < model.inputs().size())
+    throw Error(fmt::format("holds {} inputs, the model has {}", given.size(), model.inputs().size()),
+                {.file = folder}, "give one input_N.pb an input");
+  try {
+    return in_order(given, model, folder);
+  } catch (const Error&) {
+    std::vector<Tensor> inputs;
+    for (size_t i = 0; i < model.inputs().size(); ++i) inputs.push_back(given[i].tensor);
+    return inputs;
+  }
+}
+
+struct RunOptions {
+  ModelOptions model;
+  std::string input, output;
+  int threads = 0;
+};
+
+void run_model(const RunOptions& options) {
+  const auto given = onnx::read_npz(options.input);
+  Session session(options.model, options.threads);
+  const auto outputs = session.model.run(in_order(given, session.model, options.input));
+  std::vector<onnx::NamedTensor> named;
+  for (size_t i = 0; i < outputs.size(); ++i) named.push_back({session.model.outputs()[i].name, outputs[i]});
+  onnx::write_npz(options.output, named);
+}
+
+struct VerifyOptions {
+  ModelOptions model;
+  std::string data;
+  double rtol = 1e-3, atol = 1e-6;
+  int threads = 0;
+};
+
+void verify_model(const VerifyOptions& options) {
+  std::string data = options.data;
+  if (data.empty()) data = (fs::absolute(options.model.model).parent_path() / "test_data_set_0").string();
+  const auto inputs = read_numbered(data, "input"), expected = read_numbered(data, "output");
+  if (expected.empty())
+    throw Error("holds no output_0.pb", {.file = data}, "give --data a folder laid out as ONNX's test data");
+  Session session(options.model, options.threads);
+  const auto outputs = session.model.run(test_inputs(inputs, session.model, data));
+  if (outputs.size() != expected.size())
+    throw Error(fmt::format("holds {} outputs, the model has {}", expected.size(), outputs.size()), {.file = data});
+  std::string first_bad;
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    const Comparison result = compare(outputs[i], expected[i].tensor, options.rtol, options.atol);
+    const std::string& name = session.model.outputs()[i].name;
+    fmt::print("{}: {} ({} elements, largest difference {:.3g}, relative to the largest value {:.3g})\n", name,
+               result.equal ? "equal" : "different", expected[i].tensor.type.elements(), result.largest_absolute,
+               result.largest_relative);
+    if (!result.equal && first_bad.empty()) first_bad = name + result.first_bad;
+  }
+  if (!first_bad.empty())
+    throw Error(fmt::format("differs from the expected outputs, first at {}", first_bad), {.file = options.model.model},
+                fmt::format("tolerances are --rtol {} --atol {}", options.rtol, options.atol));
+}
+
+struct BenchOptions {
+  ModelOptions model;
+  std::string json, input;
+  int threads = 1, runs = 20, warm_up = 3;
+};
+
+void bench_model(const BenchOptions& options) {
+  Session session(options.model, options.threads);
+  std::vector<Tensor> inputs;
+  if (!options.input.empty())
+    inputs = in_order(onnx::read_npz(options.input), session.model, options.input);
+  else
+    for (size_t i = 0; i < session.model.inputs().size(); ++i)
+      inputs.push_back(made_up(session.model.inputs()[i].type, static_cast<unsigned>(i)));
+  std::vector<double> times = session.model.time(inputs, options.warm_up, options.runs);
+  std::sort(times.begin(), times.end());
+  const double least = times.front(), median = times[times.size() / 2];
+  if (!options.json.empty()) {
+    write_text(options.json, nlohmann::json{{"min_ms", least}, {"median_ms", median}, {"threads", options.threads},
+                                            {"runs", options.runs}}.dump() + "\n");
+    return;
+  }
+  fmt::print("{}: least {:.3f} ms, median {:.3f} ms ({} runs, {} threads)\n", session.planned.plan.model, least, median,
+             options.runs, options.threads);
+}
+
+}  // namespace
+
+void add_run(CLI::App& app) {
+  auto* command = app.add_subcommand("run", "Run a model on arrays of an .npz file");
+  auto options = std::make_shared<RunOptions>();
+  add_model_options(*command, options->model);
+  command->add_option("--input", options->input, "an .npz with one array an input, named alike")->required();
+  command->add_option("--output", options->output, "the .npz to write")->required();
+  command->add_option("--threads", options->threads, "0: one a core")->capture_default_str();
+  command->footer("Example: cryolite run resnet50.onnx --input image.npz --output scores.npz");
+  command->callback([options] { run_model(*options); });
+}
+
+void add_verify(CLI::App& app) {
+  auto* command = app.add_subcommand("verify", "Compare a model's outputs with expected ones");
+  auto options = std::make_shared<VerifyOptions>();
+  add_model_options(*command, options->model);
+  command->add_option("--data", options->data,
+                      "folder with input_N.pb and output_N.pb; default: test_data_set_0 beside the model");
+  command->add_option("--rtol", options->rtol, "relative tolerance")->capture_default_str();
+  command->add_option("--atol", options->atol, "absolute tolerance")->capture_default_str();
+  command->add_option("--threads", options->threads, "0: one a core")->capture_default_str();
+  command->footer("Example: cryolite verify squeezenet/model.onnx --rtol 1e-3 --atol 1e-6");
+  command->callback([options] { verify_model(*options); });
+}
+
+void add_bench(CLI::App& app) {
+  auto* command = app.add_subcommand("bench", "Time a model");
+  auto options = std::make_shared<BenchOptions>();
+  add_model_options(*command, options->model);
+  command->add_option("--threads", options->threads, "worker threads, the caller's included")
+      ->capture_default_str()->check(CLI::Range(1, 1024));
+  command->add_option("--runs", options->runs, "timed runs")->capture_default_str()->check(CLI::Range(1, 1000000));
+  command->add_option("--warm-up", options->warm_up, "runs before these")->capture_default_str()
+      ->check(CLI::Range(0, 1000000));
+  command->add_option("--input", options->input, "an .npz of inputs; default: seeded random numbers");
+  command->add_option("--json", options->json, "write the figures as JSON to this file (- is standard output)");
+  command->footer("Example: cryolite bench resnet50.onnx --threads 2 --json -");
+  command->callback([options] { bench_model(*options); });
+}
+
+}  // namespace cryolite::cli
