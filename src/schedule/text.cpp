@@ -99,6 +99,7 @@ std::string argument_text(const Argument& argument) {
 std::string to_text(const GroupSchedule& schedule) {
   std::string text = "group " + schedule.group + "\n";
   for (const FuncSchedule& line : schedule.funcs) {
+    if (line.directives.empty()) continue;
     text += line.func;
     for (const Directive& call : line.directives) {
       std::vector<std::string> arguments;
