@@ -272,7 +272,7 @@ bool all_fixed(const Graph& graph) {
 
 }  // namespace
 
-Graph folded(Graph graph, const Evaluate& evaluate) {
+Graph fold_constants(Graph graph, const Evaluate& evaluate) {
   Folding folding{graph, evaluate};
   bool is_first = true;
   for (bool changed = true; changed;) {

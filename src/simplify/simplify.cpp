@@ -34,12 +34,12 @@ bool rewrite_all(Graph& graph) {
 }  // namespace
 
 Graph simplify(Graph graph, const Evaluate& evaluate) {
-  graph = folded(std::move(graph), evaluate);
+  graph = fold_constants(std::move(graph), evaluate);
   for (bool changed = true; changed;) {
     changed = rewrite_all(graph);
     graph = graph::tidied(std::move(graph));
     changed = merge_duplicates(graph) || changed;
-    graph = folded(graph::tidied(std::move(graph)), evaluate);
+    graph = fold_constants(graph::tidied(std::move(graph)), evaluate);
   }
   return graph;
 }

@@ -12,7 +12,7 @@ using Evaluate = std::function<std::vector<graph::Tensor>(const graph::Graph&)>;
 
 /// Replaces everything that does not depend on the inputs by constants, and infers the types that this
 /// settles. Nothing else is rewritten. Names of nodes and values stay.
-graph::Graph folded(graph::Graph graph, const Evaluate& evaluate);
+graph::Graph fold_constants(graph::Graph graph, const Evaluate& evaluate);
 
 /// Folds constants and applies every rewrite of rewrites.h until none applies. Inputs and outputs keep names,
 /// order and types; results are equal up to the rounding of weights that were multiplied at compile time.

@@ -33,7 +33,7 @@ struct Adder {
 };
 
 std::string folded_text(const std::string& text, const Evaluate& evaluate = no_evaluation) {
-  return "\n" + graph::to_text(folded(graph::parse_text(text), evaluate));
+  return "\n" + graph::to_text(fold_constants(graph::parse_text(text), evaluate));
 }
 
 TEST(Fold, AWholeConstantPartInOneEvaluation) {

@@ -9,6 +9,7 @@
 #include "emit/evaluate.h"
 #include "onnx/import.h"
 #include "ops/builder.h"
+#include "ops/operator.h"
 #include "simplify/simplify.h"
 #include "tools/cli/commands.h"
 
@@ -50,11 +51,13 @@ PlannedModel plan_model(const ModelOptions& options) {
   try {
     onnx::ImportOptions import_options;
     import_options.dims = parsed_dims(options.dims);
+    import_options.known_operator = [](std::string_view op_type) { return ops::find(op_type) != nullptr; };
     PlannedModel model;
     model.original = onnx::import_model(options.model, import_options);
     const simplify::Evaluate evaluate = [](const graph::Graph& constant) { return emit::evaluate(constant, {}); };
     model.original = simplify::folded(std::move(model.original), evaluate);
     const graph::Graph simplified = simplify::simplify(model.original, evaluate);
+    onnx::require_fixed_types(simplified);
     plan::Options plan_options;
     plan_options.planner = options.planner;
     plan_options.machine = schedule::machine_of(options.target);
