@@ -1,0 +1,174 @@
+#include <gtest/gtest.h>
+#include <onnx/onnx_pb.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <set>
+
+#include "base/error.h"
+#include "onnx/import.h"
+#include "onnx/tensor_file.h"
+#include "ops/operator.h"
+#include "tests/ops/evaluate_node.h"
+
+/// ONNX's own node tests: one test here an operator of the table, which runs every node test that holds just this
+/// operator; and one for models of several nodes (the bodies of ONNX's functions), by their first letter.
+/// The models come from tools/models; CRYOLITE_MODELS_DIR is the folder that holds node/.
+namespace cryolite::ops {
+namespace {
+
+namespace fs = std::filesystem;
+
+#ifndef CRYOLITE_MODELS_DIR
+#define CRYOLITE_MODELS_DIR ""
+#endif
+
+fs::path node_folder() {
+  const char* told = std::getenv("CRYOLITE_MODELS_DIR");
+  return fs::path(told ? told : CRYOLITE_MODELS_DIR) / "node";
+}
+
+/// Node tests that do not pass, each with its reason.
+const std::map<std::string, std::string>& excluded() {
+  static const std::map<std::string, std::string> reasons{
+#include "tests/ops/excluded_node_tests.inc"
+  };
+  return reasons;
+}
+
+/// Inputs that the compiler must know (axes, shapes, …): the tests feed them, so they are made constants.
+const std::map<std::string, std::set<size_t>>& compile_time_inputs() {
+  static const std::map<std::string, std::set<size_t>> inputs{
+      {"Slice", {1, 2, 3, 4}}, {"Pad", {1, 3}},     {"Resize", {1, 2, 3}},   {"Reshape", {1}},
+      {"Expand", {1}},         {"Tile", {1}},       {"Squeeze", {1}},        {"Unsqueeze", {1}},
+      {"Split", {1}},          {"TopK", {1}},       {"CumSum", {1}},         {"ConstantOfShape", {0}},
+      {"Dropout", {1, 2}},     {"OneHot", {1}},     {"ReduceSum", {1}},      {"ReduceMean", {1}},
+      {"ReduceMax", {1}},      {"ReduceMin", {1}},  {"ReduceProd", {1}},     {"ReduceL1", {1}},
+      {"ReduceL2", {1}},       {"ReduceLogSum", {1}}, {"ReduceLogSumExp", {1}}, {"ReduceSumSquare", {1}},
+  };
+  return inputs;
+}
+
+struct Case {
+  std::string name;
+  std::vector<std::string> operators;
+};
+
+/// Every node test with its operators, in the order of their names.
+std::vector<Case> all_cases() {
+  std::vector<Case> cases;
+  for (const auto& entry : fs::directory_iterator(node_folder())) {
+    std::ifstream file(entry.path() / "model.onnx", std::ios::binary);
+    ::onnx::ModelProto model;
+    if (!model.ParseFromIstream(&file)) continue;
+    Case one{entry.path().filename().string(), {}};
+    for (const auto& node : model.graph().node())
+      one.operators.push_back(node.domain().empty() ? node.op_type() : node.domain() + "." + node.op_type());
+    cases.push_back(std::move(one));
+  }
+  std::sort(cases.begin(), cases.end(), [](const Case& a, const Case& b) { return a.name < b.name; });
+  return cases;
+}
+
+std::vector<graph::Tensor> tensors(const fs::path& folder, const std::string& prefix) {
+  std::vector<graph::Tensor> read;
+  for (int i = 0;; ++i) {
+    const fs::path path = folder / (prefix + std::to_string(i) + ".pb");
+    if (!fs::exists(path)) return read;
+    read.push_back(onnx::read_tensor_file(path.string()).tensor);
+  }
+}
+
+/// Makes constants of the inputs that must be known; what is left to feed is returned.
+std::vector<graph::Tensor> fix_inputs(graph::Graph& graph, const std::vector<graph::Tensor>& fed) {
+  std::set<graph::ValueId> known;
+  for (const graph::Node& node : graph.nodes) {
+    const auto entry = compile_time_inputs().find(node.op_type);
+    if (entry == compile_time_inputs().end()) continue;
+    for (size_t i : entry->second)
+      if (i < node.inputs.size()) known.insert(node.inputs[i]);
+  }
+  std::vector<graph::Tensor> left;
+  std::vector<graph::ValueId> inputs;
+  for (size_t i = 0; i < graph.inputs.size(); ++i) {
+    const graph::ValueId id = graph.inputs[i];
+    if (known.count(id)) {
+      graph.values[id].constant = fed.at(i);
+    } else {
+      inputs.push_back(id);
+      left.push_back(fed.at(i));
+    }
+  }
+  graph.inputs = inputs;
+  return left;
+}
+
+std::string run_case(const std::string& name) {
+  const fs::path folder = node_folder() / name;
+  const onnx::ImportOptions options{.known_operator = [](std::string_view op) { return find(op) != nullptr; }};
+  graph::Graph graph = onnx::import_model((folder / "model.onnx").string(), options);
+  const fs::path data = folder / "test_data_set_0";
+  const auto fed = fix_inputs(graph, tensors(data, "input_"));
+  const auto wanted = tensors(data, "output_");
+  const auto got = emit::evaluate(graph, fed);
+  if (got.size() != wanted.size()) return "another number of outputs";
+  for (size_t i = 0; i < got.size(); ++i)
+    if (const std::string found = difference(got[i], wanted[i]); !found.empty())
+      return "output " + std::to_string(i) + ": " + found;
+  return "";
+}
+
+void expect_cases(const std::vector<std::string>& names) {
+  for (const std::string& name : names) {
+    if (excluded().count(name)) continue;
+    std::string fault;
+    try {
+      fault = run_case(name);
+    } catch (const std::exception& error) {
+      fault = error.what();
+    }
+    EXPECT_EQ(fault, "") << name;
+  }
+}
+
+class NodeTests : public testing::TestWithParam<std::string> {};
+
+TEST_P(NodeTests, MatchOnnx) {
+  if (!fs::is_directory(node_folder())) GTEST_SKIP() << "no ONNX node tests: set CRYOLITE_MODELS_DIR";
+  std::vector<std::string> names;
+  for (const Case& one : all_cases())
+    if (one.operators == std::vector<std::string>{GetParam()}) names.push_back(one.name);
+  EXPECT_FALSE(names.empty()) << "ONNX has no node test of this operator";
+  expect_cases(names);
+}
+
+std::vector<std::string> table_names() {
+  std::vector<std::string> names;
+  for (const Operator& row : table())
+    if (row.kernel != Kernel::Extern) names.emplace_back(row.op_type);
+  return names;
+}
+INSTANTIATE_TEST_SUITE_P(Operator, NodeTests, testing::ValuesIn(table_names()),
+                         [](const auto& info) { return info.param; });
+
+class FunctionTests : public testing::TestWithParam<char> {};
+
+TEST_P(FunctionTests, MatchOnnx) {
+  if (!fs::is_directory(node_folder())) GTEST_SKIP() << "no ONNX node tests: set CRYOLITE_MODELS_DIR";
+  std::vector<std::string> names;
+  for (const Case& one : all_cases()) {
+    const bool all_known = std::all_of(one.operators.begin(), one.operators.end(),
+                                       [](const std::string& op) { return op == "Constant" || find(op); });
+    if (one.name.at(5) == GetParam() && one.operators.size() > 1 && all_known) names.push_back(one.name);
+  }
+  expect_cases(names);
+}
+
+INSTANTIATE_TEST_SUITE_P(Letter, FunctionTests, testing::Range('a', '{'),
+                         [](const auto& info) { return std::string(1, info.param); });
+
+}  // namespace
+}  // namespace cryolite::ops
