@@ -30,7 +30,7 @@ void require_inputs(const Node& node, size_t count) {
 
 const graph::Tensor& require_constant(const Graph& graph, const Node& node, size_t input,
                                       std::string_view meaning) {
-  require_inputs(node, input + 1);
+  if (input >= node.inputs.size() || node.inputs[input] == graph::absent) require_inputs(node, input + 1);
   if (const graph::Tensor* tensor = graph.constant_input(node, input)) return *tensor;
   throw Error(fmt::format("the {} of {} (input {}) are computed at run time", meaning, node.op_type, input),
               {.node = node.name, .value = graph.value(node.inputs[input]).name},

@@ -56,7 +56,7 @@ void leaky_relu(Builder& build) {
 
 void elu(Builder& build) {
   with_attributes(build, [](const Expr& x, const Node& node) {
-    return Halide::select(x < 0, parameter(x, node, "alpha", 1.0f) * (Halide::exp(x) - 1), x);
+    return Halide::select(x < 0, parameter(x, node, "alpha", 1.0f) * (exponential(x) - 1), x);
   });
 }
 
@@ -64,7 +64,7 @@ void selu(Builder& build) {
   with_attributes(build, [](const Expr& x, const Node& node) {
     const Expr alpha = parameter(x, node, "alpha", 1.67326319217681884765625f);
     const Expr gamma = parameter(x, node, "gamma", 1.05070102214813232421875f);
-    return gamma * Halide::select(x > 0, x, alpha * (Halide::exp(x) - 1));
+    return gamma * Halide::select(x > 0, x, alpha * (exponential(x) - 1));
   });
 }
 

@@ -13,7 +13,10 @@ using Halide::Expr;
 Expr converted(Expr x, ElementType to) {
   const Halide::Type wanted = halide_type(to);
   if (to == ElementType::Bool) return x != constant_like(x, 0);
-  if (x.type().is_float() && wanted.is_uint() && wanted.bits() < 64) x = Halide::cast(Halide::Int(64), x);
+  if (x.type().is_float() && wanted.is_uint() && wanted.bits() < 64) {
+    const Expr mask = Halide::Internal::make_const(Halide::Int(64), (int64_t{1} << wanted.bits()) - 1);
+    return Halide::cast(wanted, Halide::cast(Halide::Int(64), x) & mask);
+  }
   return Halide::cast(wanted, x);
 }
 

@@ -60,7 +60,11 @@ Expr hyperbolic_tangent(const Expr& x) {
   return Halide::clamp(above / below, -1.0f, 1.0f);
 }
 
-Expr logistic(const Expr& x) { return 1 / (1 + Halide::exp(-x)); }
+Expr exponential(const Expr& x) {
+  return is_double(x) ? Halide::exp(x) : Halide::exp(Halide::min(x, 89.0f));
+}
+
+Expr logistic(const Expr& x) { return 1 / (1 + exponential(-x)); }
 
 Expr softplus(const Expr& x) {
   return Halide::max(x, constant_like(x, 0)) + log_one_plus(Halide::exp(-Halide::abs(x)));

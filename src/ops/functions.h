@@ -11,6 +11,8 @@ Halide::Expr log_one_plus(const Halide::Expr& e);
 Halide::Expr error_function(const Halide::Expr& x);
 /// float32: 6 ulp; exactly ±1 from |x| = 9.
 Halide::Expr hyperbolic_tangent(const Halide::Expr& x);
+/// exp(x), infinite from where float32 ends (Halide's own comes back to 0 from 1.5e9).
+Halide::Expr exponential(const Halide::Expr& x);
 /// 1 / (1 + exp(-x))
 Halide::Expr logistic(const Halide::Expr& x);
 /// log(1 + exp(x)) without overflow.

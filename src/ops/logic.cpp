@@ -25,12 +25,15 @@ Expr one_of(Expr a, Expr b) { return a ^ b; }
 Expr inverse(Expr x) { return x == constant_like(x, 0); }
 Expr is_not_a_number(Expr x) { return Halide::is_nan(x); }
 
-/// Shifting by the width or more leaves nothing; the machine's shift would leave what it likes.
+/// Shifting by the width or more leaves nothing but the sign; the machine's shift would leave what it likes.
 Expr shifted_left(Expr a, Expr b) {
-  return Halide::select(b < constant_like(b, a.type().bits()), a << b, constant_like(a, 0));
+  const Expr inside = Halide::min(b, constant_like(b, a.type().bits() - 1));
+  return Halide::select(b < constant_like(b, a.type().bits()), a << inside, constant_like(a, 0));
 }
 Expr shifted_right(Expr a, Expr b) {
-  return Halide::select(b < constant_like(b, a.type().bits()), a >> b, constant_like(a, 0));
+  const Expr inside = Halide::min(b, constant_like(b, a.type().bits() - 1));
+  if (a.type().is_int()) return a >> inside;
+  return Halide::select(b < constant_like(b, a.type().bits()), a >> inside, constant_like(a, 0));
 }
 
 void bit_shift(Builder& build) {
@@ -73,9 +76,7 @@ void check_integers(const Graph& graph, const Node& node) {
   require_alike(graph, node, 0);
 }
 void check_shift(const Graph& graph, const Node& node) {
-  using enum ElementType;
-  require_element(graph, node, 0, {UInt8, UInt16, UInt32, UInt64});
-  require_alike(graph, node, 0);
+  check_integers(graph, node);
   const std::string direction = graph::string_attribute(node, "direction", "");
   if (direction != "LEFT" && direction != "RIGHT")
     throw Error(fmt::format("BitShift's direction is \"{}\"", direction), {.node = node.name}, "use LEFT or RIGHT");

@@ -133,7 +133,8 @@ void check_cumulative_sum(const Graph& graph, const Node& node) {
   cumulated_axis(graph, node);
 }
 
-// Updates at indices that are data: no tile of the output can be computed alone.
+// Updates at indices that are data, or one after the other: no tile of the output can be computed alone, and
+// no loop of an update is free to be vectorised.
 AccessMaps scatter_access(const Graph&, const Node&) {
   return {AccessMap::Identity, AccessMap::Opaque, AccessMap::Opaque};
 }
@@ -142,7 +143,7 @@ AccessMaps sum_access(const Graph&, const Node&) { return {AccessMap::WholeAxis,
 constexpr Operator rows[] = {
     {"ScatterElements", Category::Opaque, Kernel::Rows, scatter_access, no_flops, check_scatter, scatter_elements},
     {"ScatterND", Category::Opaque, Kernel::Rows, scatter_access, no_flops, check_scatter, scatter_nd},
-    {"CumSum", Category::Reduction, Kernel::Rows, sum_access, flops_an_output<1>, check_cumulative_sum,
+    {"CumSum", Category::Opaque, Kernel::Rows, sum_access, flops_an_output<1>, check_cumulative_sum,
      cumulative_sum},
 };
 

@@ -10,7 +10,7 @@ using Halide::Expr;
 
 Expr absolute(Expr x) { return x.type().is_uint() ? x : Halide::cast(x.type(), Halide::abs(x)); }
 Expr negative(Expr x) { return -x; }
-Expr exponential(Expr x) { return Halide::exp(x); }
+Expr exp_of(Expr x) { return exponential(x); }
 Expr logarithm(Expr x) { return Halide::log(x); }
 Expr square_root(Expr x) { return Halide::sqrt(x); }
 Expr reciprocal(Expr x) { return constant_like(x, 1) / x; }
@@ -59,7 +59,7 @@ std::span<const Operator> unary_operators() {
   static const Operator rows[] = {
       function("Abs", cheap, check_one_input, unary<absolute>),
       function("Neg", cheap, check_one_input, unary<negative>),
-      function("Exp", dear, check_float_input, unary<exponential>),
+      function("Exp", dear, check_float_input, unary<exp_of>),
       function("Log", dear, check_float_input, unary<logarithm>),
       function("Sqrt", cheap, check_float_input, unary<square_root>),
       function("Reciprocal", cheap, check_float_input, unary<reciprocal>),

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "ops/operator.h"
 #include "schedule/cpu_parts.h"
 
 /// reduce: every accumulator where its result is needed. rows (softmax, norms): the statistics of a row right
@@ -75,7 +76,9 @@ void rows(GroupSchedule& schedule, const GroupView& view, const Machine& machine
   const ops::Stage& output = output_of(view);
   const auto loops = loops_of(output);
   const auto stages = accumulators(view, anchor.name);
-  if (loops.size() < 2 || view.lowered.outputs.size() != 1) {
+  // The updates of an opaque operator (a scatter, a running sum) have an order and loops of their own.
+  const bool is_serial = ops::find(anchor.op_type)->category == ops::Category::Opaque;
+  if (loops.size() < 2 || view.lowered.outputs.size() != 1 || is_serial) {
     for (const ops::Stage* stage : stages) accumulate_at_root(schedule, *stage);
     return pointwise(schedule, view, machine);
   }

@@ -74,8 +74,8 @@ TEST(Reshape, ToAndFromScalars) {
     const x: i32[1,1] = {7}
     const s: i64[0] = {}
     n: r: i32[] = Reshape(x, s)
-    u: y: i32[1,1,1] = Reshape(r, t)
     const t: i64[3] = {1, 1, 1}
+    u: y: i32[1,1,1] = Reshape(r, t)
   })"), (Integers{7}));
 }
 

@@ -34,8 +34,8 @@ TEST(Elementwise, NeedsOneOperandWalkedAtTheSameIndex) {
     add: y: f32[2,3] = Add(x, b)
     outer: z: f32[2,3] = Add(c, b)
     turn: t: f32[3,2] = Transpose(x)
-    wide: e: f32[2,3] = Expand(b, s)
     const s: i64[2] = {2, 3}
+    wide: e: f32[2,3] = Expand(b, s)
   })");
   EXPECT_TRUE(is_elementwise(graph, graph.nodes[0]));
   EXPECT_FALSE(is_elementwise(graph, graph.nodes[1]));
