@@ -41,7 +41,8 @@ Expr remainder_of(Expr a, Expr b) {
     return Halide::Internal::Call::make(a.type(), "fmod", {a, b}, Halide::Internal::Call::PureExtern);
   if (a.type().is_float()) {
     const Expr dividend = Halide::cast<double>(a), divisor = Halide::cast<double>(b);
-    return Halide::cast(a.type(), dividend - Halide::trunc(dividend / divisor) * divisor);
+    const Expr rest = Halide::cast(a.type(), dividend - Halide::trunc(dividend / divisor) * divisor);
+    return Halide::select(Halide::strict_float(Halide::abs(a) < Halide::abs(b)), a, rest);
   }
   const Expr rest = Halide::mod_round_to_zero(a, safe_divisor(b));
   if (a.type().is_uint()) return Halide::select(b == zero, zero, rest);

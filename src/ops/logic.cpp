@@ -23,18 +23,36 @@ Expr both(Expr a, Expr b) { return a & b; }
 Expr either(Expr a, Expr b) { return a | b; }
 Expr one_of(Expr a, Expr b) { return a ^ b; }
 Expr inverse(Expr x) { return x == constant_like(x, 0); }
-Expr is_not_a_number(Expr x) { return Halide::is_nan(x); }
 
-/// Shifting by the width or more leaves nothing but the sign; the machine's shift would leave what it likes.
-Expr shifted_left(Expr a, Expr b) {
-  const Expr inside = Halide::min(b, constant_like(b, a.type().bits() - 1));
-  return Halide::select(b < constant_like(b, a.type().bits()), a << inside, constant_like(a, 0));
+/// Magnitude of a 16-bit float as an integer, against that of its infinity: the conversion to float32 may assume
+/// that neither NaN nor infinity comes in.
+struct Bits {
+  Expr magnitude, infinity;
+  explicit Bits(const Expr& x)
+      : magnitude(Halide::reinterpret(Halide::UInt(16), x) & Halide::cast<uint16_t>(0x7fff)),
+        infinity(Halide::cast<uint16_t>(x.type().is_bfloat() ? 0x7f80 : 0x7c00)) {}
+};
+
+void is_not_a_number(Builder& build) {
+  build.define(0, [&](const Index& at) {
+    const Expr x = build.read(0, at);
+    if (x.type().bits() != 16) return Halide::is_nan(x);
+    const Bits bits(x);
+    return bits.magnitude > bits.infinity;
+  });
 }
-Expr shifted_right(Expr a, Expr b) {
-  const Expr inside = Halide::min(b, constant_like(b, a.type().bits() - 1));
-  if (a.type().is_int()) return a >> inside;
-  return Halide::select(b < constant_like(b, a.type().bits()), a >> inside, constant_like(a, 0));
+
+/// Shifting by the width or more leaves nothing but the sign, and a negative shift counts as such a one (as
+/// numpy has it); the machine's shift would leave what it likes.
+Expr shifted(const Expr& a, const Expr& b, bool left) {
+  const Halide::Type counted = b.type().with_code(halide_type_uint);
+  const Expr count = Halide::cast(counted, b), last = constant_like(count, a.type().bits() - 1);
+  const Expr inside = Halide::min(count, last);
+  if (!left && a.type().is_int()) return a >> inside;
+  return Halide::select(count <= last, left ? a << inside : a >> inside, constant_like(a, 0));
 }
+Expr shifted_left(Expr a, Expr b) { return shifted(a, b, true); }
+Expr shifted_right(Expr a, Expr b) { return shifted(a, b, false); }
 
 void bit_shift(Builder& build) {
   const bool left = graph::string_attribute(build.node(), "direction", "LEFT") == "LEFT";
@@ -45,7 +63,12 @@ void is_infinite(Builder& build) {
   const bool positive = graph::int_attribute(build.node(), "detect_positive", 1) != 0;
   const bool negative = graph::int_attribute(build.node(), "detect_negative", 1) != 0;
   build.define(0, [&](const Index& at) {
-    const Expr x = widened(build.read(0, at));
+    const Expr x = build.read(0, at);
+    if (x.type().bits() == 16) {
+      const Bits bits(x);
+      const Expr is_negative = Halide::reinterpret(Halide::Int(16), x) < Halide::cast<int16_t>(0);
+      return bits.magnitude == bits.infinity && ((is_negative && negative) || (!is_negative && positive));
+    }
     const Expr zero = constant_like(x, 0);
     Expr counts = Halide::Internal::const_false();
     if (positive) counts = counts || x > zero;
@@ -108,7 +131,7 @@ std::span<const Operator> logic_operators() {
       row("BitwiseOr", check_integers, binary<either>),
       row("BitwiseXor", check_integers, binary<one_of>),
       row("BitShift", check_shift, bit_shift),
-      row("IsNaN", check_float_input, unary<is_not_a_number>, Category::Injective),
+      row("IsNaN", check_float_input, is_not_a_number, Category::Injective),
       row("IsInf", check_float_input, is_infinite, Category::Injective),
       row("Where", check_where, where),
   };

@@ -174,13 +174,16 @@ void depth_to_space(Builder& build) {
   });
 }
 
-/// (n, (by b + bx) C + c, y, x) ← (n, c, y b + by, x b + bx)
+/// (n, channel, y, x) ← (n, c, y b + by, x b + bx): DCR has the channel as ((by b + bx) C + c), CRD as
+/// ((c b + by) b + bx).
 void space_to_depth(Builder& build) {
   const int block = static_cast<int>(graph::int_attribute(build.node(), "blocksize", 1));
   const int channels = static_cast<int>(build.extents(0)[1]);
+  const bool is_crd = graph::string_attribute(build.node(), "mode", "DCR") == "CRD";
   build.define(0, [&](const Index& at) {
-    const Expr place = at[1] / channels;
-    return build.read(0, {at[0], at[1] % channels, at[2] * block + place / block, at[3] * block + place % block});
+    const Expr place = is_crd ? at[1] % (block * block) : at[1] / channels;
+    const Expr channel = is_crd ? at[1] / (block * block) : at[1] % channels;
+    return build.read(0, {at[0], channel, at[2] * block + place / block, at[3] * block + place % block});
   });
 }
 void check_blocks(const Graph& graph, const Node& node) {

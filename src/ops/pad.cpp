@@ -43,7 +43,7 @@ Expr source_position(const std::string& mode, const Expr& position, int extent) 
   if (mode == "reflect" && extent > 1) {
     const int period = 2 * (extent - 1);
     const Expr phase = position % period;
-    return Halide::min(phase, period - phase);
+    return Halide::clamp(Halide::min(phase, period - phase), 0, extent - 1);  // so that Halide knows the bound
   }
   return Halide::clamp(position, 0, extent - 1);
 }

@@ -178,7 +178,9 @@ std::vector<Tap> taps_of(const ResizedAxis& axis, const Options& options, const 
   if (axis.is_kept() && options.coordinates != "tf_crop_and_resize") return {{at, Expr()}};
   if (options.mode == "nearest") {
     if (const auto factor = whole_factor(axis, options)) return {{at / *factor, Expr()}};
-    return {{inside(rounded(options.rounding, source_of(axis, options, at)), axis), Expr()}};
+    // Strict: a multiplication by the reciprocal would move ties to the next element.
+    const Expr source = Halide::strict_float(source_of(axis, options, at));
+    return {{inside(rounded(options.rounding, source), axis), Expr()}};
   }
   const Expr source = source_of(axis, options, at);
   return options.mode == "linear" ? linear_taps(axis, source) : cubic_taps(axis, options, source);

@@ -15,7 +15,7 @@
 #include "tests/ops/evaluate_node.h"
 
 /// ONNX's own node tests: one test here an operator of the table, which runs every node test that holds just this
-/// operator; and one for models of several nodes (the bodies of ONNX's functions), by their first letter.
+/// operator.
 /// The models come from tools/models; CRYOLITE_MODELS_DIR is the folder that holds node/.
 namespace cryolite::ops {
 namespace {
@@ -175,22 +175,6 @@ std::vector<std::string> table_names() {
 }
 INSTANTIATE_TEST_SUITE_P(Operator, NodeTests, testing::ValuesIn(table_names()),
                          [](const auto& info) { return info.param; });
-
-class FunctionTests : public testing::TestWithParam<char> {};
-
-TEST_P(FunctionTests, MatchOnnx) {
-  if (!fs::is_directory(node_folder())) GTEST_SKIP() << "no ONNX node tests: set CRYOLITE_MODELS_DIR";
-  std::vector<std::string> names;
-  for (const Case& one : all_cases()) {
-    const bool all_known = std::all_of(one.operators.begin(), one.operators.end(),
-                                       [](const std::string& op) { return op == "Constant" || find(op); });
-    if (one.name.at(5) == GetParam() && one.operators.size() > 1 && all_known) names.push_back(one.name);
-  }
-  expect_cases(names);
-}
-
-INSTANTIATE_TEST_SUITE_P(Letter, FunctionTests, testing::Range('a', '{'),
-                         [](const auto& info) { return std::string(1, info.param); });
 
 }  // namespace
 }  // namespace cryolite::ops
