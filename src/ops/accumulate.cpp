@@ -105,7 +105,8 @@ Expr constant(Type type, double number) { return Halide::Internal::make_const(ty
 Expr is_not_a_number(Expr x) {
   const Type bits = x.type().with_code(halide_type_uint);
   const Expr magnitude = Halide::reinterpret(bits, x) & (bits.max() >> 1);
-  const Expr infinity = Halide::reinterpret(bits, constant(x.type(), std::numeric_limits<double>::infinity()));
+  const Expr infinity =
+      Halide::reinterpret(bits, constant(x.type(), std::numeric_limits<double>::infinity()));
   return magnitude > infinity;
 }
 

@@ -9,13 +9,15 @@
 #include "ops/families.h"
 
 /// ConvTranspose in the form that gathers: output o is reached from input i through tap k where
-/// o + low = i * stride + k * dilation. Only the taps that reach it are walked: with g = gcd(stride, dilation) and
-/// period = stride / g these are k = phase(o) + period * t, t in [0, ceil(kernel / period)).
+/// o + low = i * stride + k * dilation. Only the taps that reach it are walked: with g = gcd(stride,
+/// dilation) and period = stride / g these are k = phase(o) + period * t, t in [0, ceil(kernel / period)).
 ///
 ///     stride 2, kernel 3:   o even: k = 0, 2     o odd: k = 1, (3: outside, its weight is zero)
 ///
 ///     c_padded ─┐
-///     c_weights ┴► c_sum (bias, then ONE update over r.x = channel, r.y = t of x, r.z = t of y, r.w = t of z) ──► c
+///     c_weights ┴► c_sum (bias, then ONE update) ──► c
+///
+/// The update walks r.x = channel, r.y = t of x, r.z = t of y, r.w = t of z.
 namespace cryolite::ops {
 namespace {
 
@@ -34,7 +36,11 @@ struct Phases {
   int64_t inverse = 0;  ///< of dilation / shared, modulo period
 
   Phases(int64_t stride, int64_t dilation, int64_t kernel, int64_t low)
-      : stride(stride), dilation(dilation), kernel(kernel), low(low), shared(std::gcd(stride, dilation)),
+      : stride(stride),
+        dilation(dilation),
+        kernel(kernel),
+        low(low),
+        shared(std::gcd(stride, dilation)),
         period(stride / shared) {
     while (period > 1 && (dilation / shared * inverse) % period != 1) ++inverse;
   }
@@ -99,14 +105,15 @@ std::vector<Phases> phases_of(const Graph& graph, const Node& node) {
   return phases;
 }
 
-/// The input with zeros around it wherever a tap may fall. One element at least on each side: Halide's bounds of
-/// a quotient may lie one beyond what is read.
+/// The input with zeros around it wherever a tap may fall. One element at least on each side: Halide's bounds
+/// of a quotient may lie one beyond what is read.
 LaidFunc padded_data(Builder& build, const std::vector<Phases>& phases) {
   const auto extents = build.extents(data), outputs = build.output_extents();
   std::vector<int64_t> low(extents.size(), 0), high(extents.size(), 0);
   for (size_t axis = 0; axis < phases.size(); ++axis) {
     low[2 + axis] = std::max<int64_t>(1, -phases[axis].least_source());
-    high[2 + axis] = std::max<int64_t>(1, phases[axis].greatest_source(outputs[2 + axis]) - extents[2 + axis] + 1);
+    high[2 + axis] =
+        std::max<int64_t>(1, phases[axis].greatest_source(outputs[2 + axis]) - extents[2 + axis] + 1);
   }
   return build.padded(data, low, high, Halide::Internal::make_zero(build.type(data)));
 }

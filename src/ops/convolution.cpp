@@ -1,3 +1,5 @@
+#include "ops/convolution.h"
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -5,15 +7,16 @@
 #include "base/error.h"
 #include "ops/access.h"
 #include "ops/accumulate.h"
-#include "ops/convolution.h"
 #include "ops/families.h"
 #include "ops/window.h"
 
-/// Conv: out(n, c, y, x) = bias(c) + sum of padded(n, group's channel, y*s + ky*d, x*s + kx*d) * weights(c, channel, ky, kx)
+/// Conv: out(n, c, y, x) = bias(c) + sum of
+///     padded(n, channel of the group, y * stride + ky * dilation, x * …) * weights(c, channel, ky, kx)
 ///
-///     c_padded ──► c_sum (bias, then ONE update over r.x = channel, r.y = kernel x, r.z = kernel y, r.w = kernel z) ──► c
+///     c_padded ──► c_sum (bias, then ONE update) ──► c
 ///
-/// Depthwise (one input channel a group): no loop over channels, so r.x = kernel x, r.y = kernel y, r.z = kernel z.
+/// The update walks r.x = channel, r.y = kernel x, r.z = kernel y, r.w = kernel z. Depthwise (one input channel a
+/// group) there is no loop over channels: r.x = kernel x, r.y = kernel y, r.z = kernel z.
 namespace cryolite::ops {
 
 using graph::Graph;
@@ -39,7 +42,8 @@ Expr bias_or_zero(const Builder& build, Expr c, Halide::Type type) {
 void require_channels(const Node& node, int64_t expected, int64_t given, const char* what) {
   if (expected == given) return;
   throw Error(fmt::format("{} has {} {} where its weights ask for {}", node.op_type, given, what, expected),
-              {.node = node.name}, "make the shapes of data, weights and bias, and the group attribute, agree");
+              {.node = node.name},
+              "make the shapes of data, weights and bias, and the group attribute, agree");
 }
 
 int64_t check_convolution_operands(const Graph& graph, const Node& node) {
@@ -48,8 +52,9 @@ int64_t check_convolution_operands(const Graph& graph, const Node& node) {
   const auto x = graph.input_type(node, data).extents();
   const auto w = graph.input_type(node, weights).extents();
   if (x.size() < 3 || x.size() > 5 || w.size() != x.size() || graph.output_type(node).dims.size() != x.size())
-    throw Error(fmt::format("{} of data of rank {} with weights of rank {}", node.op_type, x.size(), w.size()),
-                {.node = node.name}, "give it data and weights of one rank, 3 to 5");
+    throw Error(
+        fmt::format("{} of data of rank {} with weights of rank {}", node.op_type, x.size(), w.size()),
+        {.node = node.name}, "give it data and weights of one rank, 3 to 5");
   const int64_t groups = graph::int_attribute(node, "group", 1);
   if (groups < 1 || w[0] % groups != 0)
     throw Error(fmt::format("{} splits {} weights into {} groups", node.op_type, w[0], groups),

@@ -15,8 +15,8 @@ inline constexpr size_t data = 0, weights = 1, bias = 2;
 
 /// Spatial extents of the weights.
 std::vector<int64_t> kernel_of(const graph::Graph& graph, const graph::Node& node);
-/// The input channel that channel `r` of a group's inputs is, for output channel `c`. Plain where there is one
-/// group, or one channel a group, so that Halide has little to simplify.
+/// The input channel that channel `r` of a group's inputs is, for output channel `c`. Plain where there is
+/// one group, or one channel a group, so that Halide has little to simplify.
 Halide::Expr input_channel(Halide::Expr c, Halide::Expr r, int64_t groups, int64_t group_outputs,
                            int64_t group_inputs);
 /// The bias of an output channel, where the node has one.

@@ -76,7 +76,8 @@ void check_matmul(const Graph& graph, const Node& node) {
   require_inputs(node, 2);
   require_same_types(graph, node);
   const auto a = graph.input_type(node, left).extents(), b = graph.input_type(node, right).extents();
-  if (a.empty() || b.empty() || a.back() != (b.size() == 1 ? b[0] : b[b.size() - 2])) refuse_shapes(graph, node);
+  if (a.empty() || b.empty() || a.back() != (b.size() == 1 ? b[0] : b[b.size() - 2]))
+    refuse_shapes(graph, node);
   const size_t a_batch = a.size() < 2 ? 0 : a.size() - 2, b_batch = b.size() < 2 ? 0 : b.size() - 2;
   for (size_t i = 0; i < std::min(a_batch, b_batch); ++i) {
     const int64_t x = a[a_batch - 1 - i], y = b[b_batch - 1 - i];
@@ -84,8 +85,9 @@ void check_matmul(const Graph& graph, const Node& node) {
   }
   const size_t rank = std::max(a_batch, b_batch) + (a.size() > 1) + (b.size() > 1);
   if (graph.output_type(node).dims.size() != rank)
-    throw Error(fmt::format("MatMul gives a value of rank {}, not {}", rank, graph.output_type(node).dims.size()),
-                {.node = node.name}, "correct the shape of its output");
+    throw Error(
+        fmt::format("MatMul gives a value of rank {}, not {}", rank, graph.output_type(node).dims.size()),
+        {.node = node.name}, "correct the shape of its output");
 }
 
 struct GemmShape {
@@ -99,7 +101,9 @@ GemmShape gemm_shape(const Graph& graph, const Node& node) {
                   graph::int_attribute(node, "transB", 0) != 0,
                   graph::float_attribute(node, "alpha", 1),
                   graph::float_attribute(node, "beta", 1),
-                  0, 0, 0};
+                  0,
+                  0,
+                  0};
   const auto a = graph.input_type(node, left).extents(), b = graph.input_type(node, right).extents();
   shape.rows = a[shape.transposes_a];
   shape.depth = a[!shape.transposes_a];

@@ -12,10 +12,10 @@
 ///     x ──► y_total ──► y_mean ──► y_squares ──► y_variance ──► y_inverse = 1 / sqrt(variance + epsilon)
 ///       └────────────────────────────────────────────────────► y = (x - mean) * inverse * scale + bias
 ///
-/// The inner stages have extent 1 on the axes reduced, so that a schedule can compute them once a row. The variance
-/// is the mean of the squared distances from the mean: two passes, exact where the mean is large.
-/// The stages of LpNormalization are y_total and y_norm; of LRN, y_padded and y_sum; those of BatchNormalization, which
-/// reduces nothing, y_factor and y_offset.
+/// The inner stages have extent 1 on the axes reduced, so that a schedule can compute them once a row. The
+/// variance is the mean of the squared distances from the mean: two passes, exact where the mean is large.
+/// The stages of LpNormalization are y_total and y_norm; of LRN, y_padded and y_sum; those of
+/// BatchNormalization, which reduces nothing, y_factor and y_offset.
 namespace cryolite::ops {
 namespace {
 
@@ -27,16 +27,16 @@ using Halide::Type;
 using Element = std::function<Expr(const Index&)>;
 
 /// A pure stage of the extents and layout of another.
-LaidFunc stage_like(Builder& build, const LaidFunc& other, const std::vector<int64_t>& extents, const char* name,
-                    const Element& element) {
+LaidFunc stage_like(Builder& build, const LaidFunc& other, const std::vector<int64_t>& extents,
+                    const char* name, const Element& element) {
   LaidFunc stage = build.stage(name, extents, other.layout);
   stage.definition() = element(build.index(stage));
   return stage;
 }
 
 /// Mean of `element` over `axes` of input 0: stages `total` and `mean`.
-LaidFunc mean_stage(Builder& build, const char* total, const char* mean, const std::vector<int>& axes, Type type,
-                    const Element& element) {
+LaidFunc mean_stage(Builder& build, const char* total, const char* mean, const std::vector<int>& axes,
+                    Type type, const Element& element) {
   const LaidFunc sum = sum_stage(build, total, axes, type, element);
   const auto extents = build.extents(0);
   const Expr count = constant(type, static_cast<double>(count_of(extents, axes)));
@@ -58,7 +58,8 @@ Moments moments(Builder& build, const std::vector<int>& axes, Type type) {
   return {mean, variance};
 }
 
-LaidFunc inverse_stage(Builder& build, const LaidFunc& variance, const std::vector<int64_t>& extents, Type type) {
+LaidFunc inverse_stage(Builder& build, const LaidFunc& variance, const std::vector<int64_t>& extents,
+                       Type type) {
   const Expr epsilon = constant(type, graph::float_attribute(build.node(), "epsilon", 1e-5f));
   return stage_like(build, variance, extents, "inverse", [&](const Index& i) {
     return constant(type, 1) / Halide::sqrt(variance.at(i) + epsilon);
@@ -105,12 +106,11 @@ void rms_normalization(Builder& build) {
   const auto axes = row_axes(build.graph(), build.node());
   const Type type = statistics_type(build);
   const auto x = [&](const Index& i) { return Halide::cast(type, build.read(0, i)); };
-  const LaidFunc mean = mean_stage(build, "squares", "mean", axes, type,
-                                   [&](const Index& i) { return x(i) * x(i); });
+  const LaidFunc mean =
+      mean_stage(build, "squares", "mean", axes, type, [&](const Index& i) { return x(i) * x(i); });
   const LaidFunc inverse = inverse_stage(build, mean, reduced_extents(build.extents(0), axes), type);
-  build.define(0, [&](const Index& i) {
-    return scaled_row(build, x(i) * inverse.at(reduced(i, axes)), i, type);
-  });
+  build.define(
+      0, [&](const Index& i) { return scaled_row(build, x(i) * inverse.at(reduced(i, axes)), i, type); });
 }
 
 void instance_normalization(Builder& build) {
@@ -127,8 +127,8 @@ void instance_normalization(Builder& build) {
   });
 }
 
-/// A sum over each group of channels: a stage (n, group), its domain walking the spatial axes, innermost in memory
-/// first where that is possible, and the channels of the group.
+/// A sum over each group of channels: a stage (n, group), its domain walking the spatial axes, innermost in
+/// memory first where that is possible, and the channels of the group.
 struct Groups {
   Builder& build;
   int64_t count, size;  ///< groups, and channels in each
@@ -184,7 +184,9 @@ void batch_normalization(Builder& build) {
   enum { scale = 1, bias, mean, variance };
   const Type type = statistics_type(build);
   const Expr epsilon = constant(type, graph::float_attribute(build.node(), "epsilon", 1e-5f));
-  const auto parameter = [&](size_t input, const Index& i) { return Halide::cast(type, build.read(input, i)); };
+  const auto parameter = [&](size_t input, const Index& i) {
+    return Halide::cast(type, build.read(input, i));
+  };
   const LaidFunc factor = build.stage("factor", build.extents(scale));
   Index c = build.index(factor);
   factor.definition() = parameter(scale, c) / Halide::sqrt(parameter(variance, c) + epsilon);
@@ -240,9 +242,9 @@ void lp_normalization(Builder& build) {
     const Expr x = Halide::cast(type, build.read(0, i));
     return is_first ? Halide::abs(x) : x * x;
   });
-  const LaidFunc norm = stage_like(
-      build, total, reduced_extents(build.extents(0), axes), "norm",
-      [&](const Index& i) { return is_first ? Expr(total.at(i)) : Halide::sqrt(total.at(i)); });
+  const LaidFunc norm =
+      stage_like(build, total, reduced_extents(build.extents(0), axes), "norm",
+                 [&](const Index& i) { return is_first ? Expr(total.at(i)) : Halide::sqrt(total.at(i)); });
   build.define(0, [&](const Index& i) {
     const Expr x = Halide::cast(type, build.read(0, i)), length = norm.at(reduced(i, axes));
     return Halide::select(length == 0, x, x / length);
@@ -273,8 +275,8 @@ void mean_variance_normalization(Builder& build) {
 
 void require_same_shape(const Graph& graph, const Node& node) {
   if (graph.input_type(node, 0).dims == graph.output_type(node).dims) return;
-  throw Error(fmt::format("{} gives a value of another shape than its input", node.op_type), {.node = node.name},
-              "correct the shape of its output");
+  throw Error(fmt::format("{} gives a value of another shape than its input", node.op_type),
+              {.node = node.name}, "correct the shape of its output");
 }
 
 /// Input i has one axis of `extent` elements.
@@ -306,8 +308,8 @@ void check_rows(const Graph& graph, const Node& node) {
     for (size_t axis = 0; fits && axis < own.size(); ++axis)
       fits = own[axis] == 1 || own[axis] == extents[extents.size() - own.size() + axis];
     if (!fits)
-      throw Error(fmt::format("{} has a scale or bias (input {}) that does not broadcast to its data", node.op_type,
-                              input),
+      throw Error(fmt::format("{} has a scale or bias (input {}) that does not broadcast to its data",
+                              node.op_type, input),
                   {.node = node.name}, "give it the extents of the normalized axes");
   }
 }
@@ -338,7 +340,8 @@ void check_batch(const Graph& graph, const Node& node) {
   require_float(graph, node, 0);
   require_same_shape(graph, node);
   if (graph::int_attribute(node, "training_mode", 0) != 0)
-    throw Error("BatchNormalization is in training mode", {.node = node.name}, "export the model for inference");
+    throw Error("BatchNormalization is in training mode", {.node = node.name},
+                "export the model for inference");
   for (size_t output = 1; output < node.outputs.size(); ++output)
     if (node.outputs[output] != graph::absent)
       throw Error("BatchNormalization gives running statistics", {.node = node.name},
@@ -353,7 +356,8 @@ void check_response(const Graph& graph, const Node& node) {
   require_rank_of_two(graph, node);
   require_same_shape(graph, node);
   if (graph::int_attribute(node, "size", 0) < 1)
-    throw Error("LRN has no size of at least 1", {.node = node.name}, "give the number of channels to sum over");
+    throw Error("LRN has no size of at least 1", {.node = node.name},
+                "give the number of channels to sum over");
 }
 
 void check_lp(const Graph& graph, const Node& node) {
@@ -379,20 +383,20 @@ constexpr auto point_access = first_and_others<AccessMap::Identity, AccessMap::B
 constexpr auto window_access = every_input<AccessMap::Window>;
 
 constexpr Operator rows[] = {
-    {"BatchNormalization", Category::Broadcast, Kernel::Pointwise, point_access, flops_an_output<2>, check_batch,
-     batch_normalization},
+    {"BatchNormalization", Category::Broadcast, Kernel::Pointwise, point_access, flops_an_output<2>,
+     check_batch, batch_normalization},
     {"GroupNormalization", Category::Reduction, Kernel::Rows, row_access, flops_an_input<8>, check_groups,
      group_normalization},
-    {"InstanceNormalization", Category::Reduction, Kernel::Rows, row_access, flops_an_input<8>, check_instance,
-     instance_normalization},
+    {"InstanceNormalization", Category::Reduction, Kernel::Rows, row_access, flops_an_input<8>,
+     check_instance, instance_normalization},
     {"LRN", Category::Reduction, Kernel::Pool, window_access, response_flops, check_response,
      local_response_normalization},
     {"LayerNormalization", Category::Reduction, Kernel::Rows, row_access, flops_an_input<8>, check_rows,
      layer_normalization},
     {"LpNormalization", Category::Reduction, Kernel::Rows, row_access, flops_an_input<3>, check_lp,
      lp_normalization},
-    {"MeanVarianceNormalization", Category::Reduction, Kernel::Rows, row_access, flops_an_input<6>, check_moments,
-     mean_variance_normalization},
+    {"MeanVarianceNormalization", Category::Reduction, Kernel::Rows, row_access, flops_an_input<6>,
+     check_moments, mean_variance_normalization},
     {"RMSNormalization", Category::Reduction, Kernel::Rows, row_access, flops_an_input<4>, check_rows,
      rms_normalization},
 };

@@ -11,7 +11,8 @@
 ///
 ///     p_padded ──► p_max | p_sum (ONE update over r.x = kernel x, r.y = kernel y, r.z = kernel z) ──► p
 ///
-/// and the global pools: the whole of every channel to a point (r.x walks the axis that is innermost in memory).
+/// and the global pools: the whole of every channel to a point (r.x walks the axis that is innermost in
+/// memory).
 namespace cryolite::ops {
 namespace {
 
@@ -37,7 +38,8 @@ Index tap_index(const Window& window, const Index& at, const Halide::RDom& r) {
 /// The input inside its border, the same stage where there is none.
 LaidFunc padded_input(Builder& build, const Window& window, Expr fill) {
   const auto low = low_border(window), high = high_border(window);
-  const bool has_border = low != std::vector<int64_t>(low.size(), 0) || high != std::vector<int64_t>(high.size(), 0);
+  const bool has_border =
+      low != std::vector<int64_t>(low.size(), 0) || high != std::vector<int64_t>(high.size(), 0);
   return has_border ? build.padded(0, low, high, fill) : build.staged(0, "padded");
 }
 
@@ -89,7 +91,8 @@ void max_pool(Builder& build) {
 }
 
 /// The sum of `element` over every window.
-LaidFunc window_sum(Builder& build, const Window& window, Type type, const std::function<Expr(Expr)>& element) {
+LaidFunc window_sum(Builder& build, const Window& window, Type type,
+                    const std::function<Expr(Expr)>& element) {
   const LaidFunc padded = padded_input(build, window, Halide::Internal::make_zero(build.type(0)));
   LaidFunc sum = build.stage("sum", build.output_extents(), build.output_layout());
   const Index at = build.index(sum);
@@ -101,8 +104,10 @@ LaidFunc window_sum(Builder& build, const Window& window, Type type, const std::
 
 /// Taps of the windows of output `o` that fall into [begin, end) of the input's axis; a number where all do.
 Expr taps_between(const Window& window, int axis, Expr o, int64_t begin, int64_t end) {
-  const int64_t last = (window.output[axis] - 1) * window.strides[axis] - window.low[axis] + window.reach(axis) - 1;
-  const int kernel = static_cast<int>(window.kernel[axis]), dilation = static_cast<int>(window.dilations[axis]);
+  const int64_t last =
+      (window.output[axis] - 1) * window.strides[axis] - window.low[axis] + window.reach(axis) - 1;
+  const int kernel = static_cast<int>(window.kernel[axis]),
+            dilation = static_cast<int>(window.dilations[axis]);
   if (-window.low[axis] >= begin && last < end) return kernel;
   const Expr start = o * static_cast<int>(window.strides[axis]) - static_cast<int>(window.low[axis]);
   const auto taps_before = [&](int64_t position) {
@@ -156,7 +161,8 @@ std::vector<int> spatial_axes(const Builder& build) {
 void global_average_pool(Builder& build) {
   const auto axes = spatial_axes(build);
   const Type type = accumulator_type(build.output_type());
-  const LaidFunc sum = sum_stage(build, "sum", axes, type, [&](const Index& i) { return read_wide(build, 0, i); });
+  const LaidFunc sum =
+      sum_stage(build, "sum", axes, type, [&](const Index& i) { return read_wide(build, 0, i); });
   const Expr count = constant(type, static_cast<double>(count_of(build.extents(0), axes)));
   build.define(0, [&](const Index& i) { return sum.at(i) / count; });
 }
@@ -215,9 +221,10 @@ constexpr auto window_access = every_input<AccessMap::Window>;
 constexpr auto whole_access = every_input<AccessMap::WholeAxis>;
 
 constexpr Operator rows[] = {
-    {"AveragePool", Category::Reduction, Kernel::Pool, window_access, pool_flops, check_float_pool, average_pool},
-    {"GlobalAveragePool", Category::Reduction, Kernel::Reduce, whole_access, flops_an_input<1>, check_global_pool,
-     global_average_pool},
+    {"AveragePool", Category::Reduction, Kernel::Pool, window_access, pool_flops, check_float_pool,
+     average_pool},
+    {"GlobalAveragePool", Category::Reduction, Kernel::Reduce, whole_access, flops_an_input<1>,
+     check_global_pool, global_average_pool},
     {"GlobalLpPool", Category::Reduction, Kernel::Reduce, whole_access, flops_an_input<2>, check_global_pool,
      global_lp_pool},
     {"GlobalMaxPool", Category::Reduction, Kernel::Reduce, whole_access, flops_an_input<1>, check_global_pool,

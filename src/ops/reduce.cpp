@@ -12,7 +12,8 @@
 ///     y_sum (identity, then ONE update over r.x = the innermost axis in memory, r.y …) ──► y = finish(y_sum)
 ///
 /// The stage has the extents of the output (keepdims or not). Reducing over no axis at all leaves the stage
-/// without an update. ReduceLogSumExp takes the greatest element first (y_max), so that no exponential overflows.
+/// without an update. ReduceLogSumExp takes the greatest element first (y_max), so that no exponential
+/// overflows.
 namespace cryolite::ops {
 namespace {
 
@@ -65,7 +66,8 @@ Expr logarithm_of_total(Expr total, int64_t count) {
 /// Integers are divided as C does, toward zero; Halide's division rounds down.
 Expr mean(Expr total, int64_t count) {
   const Type type = total.type();
-  if (count == 0) return type.is_float() ? constant(type, std::numeric_limits<double>::quiet_NaN()) : zero(type);
+  if (count == 0)
+    return type.is_float() ? constant(type, std::numeric_limits<double>::quiet_NaN()) : zero(type);
   const Expr divisor = Halide::cast(type, Expr(count));
   return type.is_int() ? Halide::select(total < 0, -(-total / divisor), total / divisor) : total / divisor;
 }
@@ -102,12 +104,13 @@ std::vector<int> axes_of(const Graph& graph, const Node& node) {
 
 /// How an index of the output, and a point of the reduction domain, make an index of the input.
 struct Walk {
-  std::vector<int> axes;           ///< reduced, innermost in memory first
-  std::vector<int64_t> extents;    ///< of the input
+  std::vector<int> axes;         ///< reduced, innermost in memory first
+  std::vector<int64_t> extents;  ///< of the input
   bool keeps_dims;
 
   Walk(const Builder& build, const std::vector<int>& reduced)
-      : axes(innermost_first(build, 0, reduced)), extents(build.extents(0)),
+      : axes(innermost_first(build, 0, reduced)),
+        extents(build.extents(0)),
         keeps_dims(build.output_extents().size() == extents.size()) {}
 
   std::vector<std::pair<Expr, Expr>> ranges() const {
@@ -124,8 +127,10 @@ struct Walk {
       if (at == axes.end() || keeps_dims) index.push_back(output[next++]);
       if (at == axes.end()) continue;
       const Expr walked = point[static_cast<int>(at - axes.begin())];
-      if (keeps_dims) index.back() = walked;
-      else index.push_back(walked);
+      if (keeps_dims)
+        index.back() = walked;
+      else
+        index.push_back(walked);
     }
     return index;
   }
@@ -159,8 +164,8 @@ void reduce(Builder& build) {
   build.define(0, [&](const Index& i) { return reduction.finish(total.at(i), count); });
 }
 
-/// log(sum(exp(x - max))) + max. An infinite maximum is the result, and is not taken off: infinity less itself is not
-/// a number.
+/// log(sum(exp(x - max))) + max. An infinite maximum is the result, and is not taken off: infinity less
+/// itself is not a number.
 void reduce_log_sum_exp(Builder& build) {
   const auto axes = axes_of(build.graph(), build.node());
   const Walk walk(build, axes);
@@ -171,9 +176,9 @@ void reduce_log_sum_exp(Builder& build) {
   const auto offset = [&](const Index& i) {
     return Halide::select(Halide::is_finite(most.at(i)), most.at(i), zero(type));
   };
-  const LaidFunc sum = reduce_stage(build, "sum", walk, zero(type), add, [&](const Index& source, const Index& i) {
-    return exponential(element(source) - offset(i));
-  });
+  const LaidFunc sum = reduce_stage(
+      build, "sum", walk, zero(type), add,
+      [&](const Index& source, const Index& i) { return exponential(element(source) - offset(i)); });
   const bool is_nothing = count_of(build.extents(0), axes) == 0;
   build.define(0, [&](const Index& i) {
     if (is_nothing) return build.output_type().min();
@@ -219,8 +224,9 @@ void require_output_rank(const Graph& graph, const Node& node, size_t reduced) {
 void check_reduce(const Graph& graph, const Node& node) {
   using enum graph::ElementType;
   if (node.op_type == "ReduceMax" || node.op_type == "ReduceMin")
-    require_element(graph, node, 0, {Float32, Float64, Float16, BFloat16, Int32, Int64, UInt32, UInt64, Int8, UInt8,
-                                     Int16, UInt16, Bool});
+    require_element(graph, node, 0,
+                    {Float32, Float64, Float16, BFloat16, Int32, Int64, UInt32, UInt64, Int8, UInt8, Int16,
+                     UInt16, Bool});
   else
     require_element(graph, node, 0, {Float32, Float64, Float16, BFloat16, Int32, Int64, UInt32, UInt64});
   require_output_rank(graph, node, axes_of(graph, node).size());
@@ -228,8 +234,9 @@ void check_reduce(const Graph& graph, const Node& node) {
 
 void check_place(const Graph& graph, const Node& node) {
   using enum graph::ElementType;
-  require_element(graph, node, 0, {Float32, Float64, Float16, BFloat16, Int8, Int16, Int32, Int64, UInt8, UInt16,
-                                   UInt32, UInt64});
+  require_element(
+      graph, node, 0,
+      {Float32, Float64, Float16, BFloat16, Int8, Int16, Int32, Int64, UInt8, UInt16, UInt32, UInt64});
   const int rank = static_cast<int>(graph.input_type(node, 0).dims.size());
   graph::normalized_axis(graph::int_attribute(node, "axis", 0), rank, node);
   require_output_rank(graph, node, 1);

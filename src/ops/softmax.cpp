@@ -47,7 +47,8 @@ void hardmax(Builder& build) {
   const int axis = axis_of(build.graph(), build.node());
   const auto extents = build.extents(0);
   const Type type = accumulator_type(build.type(0));
-  LaidFunc best = build.stage("best", reduced_extents(extents, {axis}), reduced_layout(build.output_layout(), {axis}));
+  LaidFunc best =
+      build.stage("best", reduced_extents(extents, {axis}), reduced_layout(build.output_layout(), {axis}));
   const Index at = build.index(best);
   best.definition() = Halide::Tuple(type.min(), Expr(0));
   if (!is_empty(extents)) {
@@ -66,8 +67,8 @@ void check(const Graph& graph, const Node& node) {
   require_float(graph, node, 0);
   axis_of(graph, node);
   if (graph.input_type(node, 0).dims != graph.output_type(node).dims)
-    throw Error(fmt::format("{} gives a value of another shape than its input", node.op_type), {.node = node.name},
-                "correct the shape of its output");
+    throw Error(fmt::format("{} gives a value of another shape than its input", node.op_type),
+                {.node = node.name}, "correct the shape of its output");
 }
 
 constexpr auto access = every_input<AccessMap::WholeAxis>;

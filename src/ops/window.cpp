@@ -38,11 +38,12 @@ void pad_to_same(Window& window, bool odd_goes_low) {
 
 void require_positive(const Node& node, const char* name, const std::vector<int64_t>& numbers, size_t count,
                       int64_t least) {
-  const bool is_fine = numbers.size() == count && std::all_of(numbers.begin(), numbers.end(),
-                                                               [&](int64_t number) { return number >= least; });
+  const bool is_fine =
+      numbers.size() == count &&
+      std::all_of(numbers.begin(), numbers.end(), [&](int64_t number) { return number >= least; });
   if (is_fine) return;
-  throw Error(fmt::format("{} has {} = [{}]", node.op_type, name, fmt::join(numbers, ", ")), {.node = node.name},
-              fmt::format("give {} numbers of at least {}", count, least));
+  throw Error(fmt::format("{} has {} = [{}]", node.op_type, name, fmt::join(numbers, ", ")),
+              {.node = node.name}, fmt::format("give {} numbers of at least {}", count, least));
 }
 
 void require_rank(const Graph& graph, const Node& node) {
@@ -118,11 +119,12 @@ void check_window(const Graph& graph, const Node& node, const std::vector<int64_
   const bool rounds_up = graph::int_attribute(node, "ceil_mode", 0) != 0;
   for (int axis = 0; axis < axes; ++axis)
     if (!is_possible_output(window, axis, rounds_up))
-      throw Error(fmt::format("{} cannot give {} elements on spatial axis {} from {} with a kernel of {}, stride {}, "
-                              "dilation {} and a border of {} and {}",
-                              node.op_type, window.output[axis], axis, window.input[axis], window.kernel[axis],
-                              window.strides[axis], window.dilations[axis], window.low[axis], window.high[axis]),
-                  {.node = node.name}, "correct the shape of its output, or its attributes");
+      throw Error(
+          fmt::format("{} cannot give {} elements on spatial axis {} from {} with a kernel of {}, stride {}, "
+                      "dilation {} and a border of {} and {}",
+                      node.op_type, window.output[axis], axis, window.input[axis], window.kernel[axis],
+                      window.strides[axis], window.dilations[axis], window.low[axis], window.high[axis]),
+          {.node = node.name}, "correct the shape of its output, or its attributes");
 }
 
 std::vector<int64_t> low_border(const Window& window) {

@@ -21,7 +21,8 @@ struct Window {
   int rank() const { return static_cast<int>(kernel.size()); }
   /// Elements from the first tap to the last, both included.
   int64_t reach(int axis) const { return (kernel[axis] - 1) * dilations[axis] + 1; }
-  /// Border that the windows touch behind the input: `high`, and what rounding up (ceil_mode) adds; never negative.
+  /// Border that the windows touch behind the input: `high`, and what rounding up (ceil_mode) adds; never
+  /// negative.
   int64_t touched_high(int axis) const;
   /// Product of `kernel`.
   int64_t taps() const;
@@ -32,15 +33,16 @@ struct Window {
 Window window_of(const graph::Graph& graph, const graph::Node& node, const std::vector<int64_t>& kernel);
 /// kernel_shape of a pool.
 std::vector<int64_t> kernel_shape(const graph::Node& node);
-/// Throws Error where an attribute of the window is malformed, the rank is not 3 to 5, or the output's extents
-/// are not what input, kernel and border give.
+/// Throws Error where an attribute of the window is malformed, the rank is not 3 to 5, or the output's
+/// extents are not what input, kernel and border give.
 void check_window(const graph::Graph& graph, const graph::Node& node, const std::vector<int64_t>& kernel);
 
 /// Border of all axes of the value, batch and channel included, for Builder::padded.
 std::vector<int64_t> low_border(const Window& window);
 std::vector<int64_t> high_border(const Window& window);
 
-/// The taps of the window as ranges of a reduction domain, innermost axis first: r.x = kernel x, r.y = kernel y…
+/// The taps of the window as ranges of a reduction domain, innermost axis first: r.x = kernel x, r.y = kernel
+/// y…
 std::vector<std::pair<Halide::Expr, Halide::Expr>> tap_ranges(const Window& window);
 
 }  // namespace cryolite::ops

@@ -1,6 +1,5 @@
-#include <gtest/gtest.h>
-
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 
 #include "tests/ops/numbers.h"
 
@@ -10,7 +9,8 @@ namespace {
 using Numbers = std::vector<double>;
 
 Numbers product_of(const std::string& a, const std::string& b, const std::string& y) {
-  const std::string text = "graph g (a: " + a + ", b: " + b + ") -> (y) {\n n: y: " + y + " = MatMul(a, b)\n}";
+  const std::string text =
+      "graph g (a: " + a + ", b: " + b + ") -> (y) {\n n: y: " + y + " = MatMul(a, b)\n}";
   return numbers_of(text, patterns_for(text))[0];
 }
 
@@ -71,16 +71,19 @@ TEST(Gemm, TransposesScalesAndAdds) {
   struct Case {
     const char *a, *b, *c, *attributes;
   };
-  for (const Case& one : {Case{"3,5", "5,4", "3,4", "transA=0"}, Case{"5,3", "5,4", "4", "transA=1, beta=0.25"},
-                          Case{"3,5", "4,5", "3,1", "transB=1, alpha=0.5"}, Case{"5,3", "4,5", "", "transA=1, transB=1, beta=2.0"},
-                          Case{"3,5", "5,4", "1,4", "alpha=0.5, beta=0.0"}}) {
+  for (const Case& one :
+       {Case{"3,5", "5,4", "3,4", "transA=0"}, Case{"5,3", "5,4", "4", "transA=1, beta=0.25"},
+        Case{"3,5", "4,5", "3,1", "transB=1, alpha=0.5"},
+        Case{"5,3", "4,5", "", "transA=1, transB=1, beta=2.0"},
+        Case{"3,5", "5,4", "1,4", "alpha=0.5, beta=0.0"}}) {
     const std::string text = fmt::format(
-        "graph g (a: f32[{}], b: f32[{}], c: f32[{}]) -> (y) {{\n n: y: f32[3,4] = Gemm(a, b, c) {{{}}}\n}}", one.a, one.b,
-        one.c, one.attributes);
+        "graph g (a: f32[{}], b: f32[{}], c: f32[{}]) -> (y) {{\n n: y: f32[3,4] = Gemm(a, b, c) {{{}}}\n}}",
+        one.a, one.b, one.c, one.attributes);
     SCOPED_TRACE(text);
     const graph::Graph graph = graph::parse_text(text);
     const graph::Node& node = graph.nodes[0];
-    const bool is_a_turned = graph::int_attribute(node, "transA", 0), is_b_turned = graph::int_attribute(node, "transB", 0);
+    const bool is_a_turned = graph::int_attribute(node, "transA", 0),
+               is_b_turned = graph::int_attribute(node, "transB", 0);
     const auto a = pattern(15), b = pattern(20), c = pattern(12);
     const auto extents = graph.input_type(node, 2).extents();
     const int64_t columns = extents.empty() ? 1 : extents.back(), rows = extents.size() < 2 ? 1 : extents[0];
@@ -89,9 +92,11 @@ TEST(Gemm, TransposesScalesAndAdds) {
       for (int j = 0; j < 4; ++j) {
         double sum = 0;
         for (int k = 0; k < 5; ++k)
-          sum += static_cast<double>(is_a_turned ? a[k * 3 + i] : a[i * 5 + k]) * (is_b_turned ? b[j * 5 + k] : b[k * 4 + j]);
+          sum += static_cast<double>(is_a_turned ? a[k * 3 + i] : a[i * 5 + k]) *
+                 (is_b_turned ? b[j * 5 + k] : b[k * 4 + j]);
         const int64_t at = (rows == 1 ? 0 : i) * columns + (columns == 1 ? 0 : j);
-        wanted.push_back(graph::float_attribute(node, "alpha", 1) * sum + graph::float_attribute(node, "beta", 1) * c[at]);
+        wanted.push_back(graph::float_attribute(node, "alpha", 1) * sum +
+                         graph::float_attribute(node, "beta", 1) * c[at]);
       }
     EXPECT_EQ(numbers_of(text, patterns_for(text))[0], wanted);
   }

@@ -23,38 +23,40 @@ TEST(LayerNormalization, GivesMeanAndInverseDeviation) {
   for (float& number : x) number += 100;
   inputs[0] = tensor_of(x, {2, 3, 4});
   const auto got = numbers_of(text, inputs);
-  expect_close(got[0], {3.340576, 3.04257, -0.5403982, 12.298, 1.208513, -0.5403982, 12.298, 1.208513,
-                        0.1277171, 8.587312, 1.208513, 0.1277171, -11.90001, 2.260376, 0.2392497, 11.90001,
-                        1.130188, 0.2392497, 10.33774, 0.8177348, 0.3588746, 8.270191, 0.8177348, 1.296234},
+  expect_close(got[0],
+               {3.340576,  3.04257,   -0.5403982, 12.298,    1.208513,  -0.5403982, 12.298,    1.208513,
+                0.1277171, 8.587312,  1.208513,   0.1277171, -11.90001, 2.260376,   0.2392497, 11.90001,
+                1.130188,  0.2392497, 10.33774,   0.8177348, 0.3588746, 8.270191,   0.8177348, 1.296234},
                2e-5);
   expect_close(got[1], {100.3333, 99.58334}, 1e-6);
   expect_close(got[2], {0.3127715, 0.3124532}, 1e-6);
 }
 
 TEST(LayerNormalization, OverTheLastAxisWithoutBias) {
-  expect_close(normalized("x: f32[2,3,2], s: f32[2]", "y: f32[2,3,2] = LayerNormalization(x, s) {epsilon=0.125}")[0],
-               {4.974684, 1.989873, 4.974684, 1.989873, -4.866642, -1.946657, -4.923659, -1.969464, 4.974684, 1.989873,
-                -4.923659, -1.969464});
+  expect_close(
+      normalized("x: f32[2,3,2], s: f32[2]", "y: f32[2,3,2] = LayerNormalization(x, s) {epsilon=0.125}")[0],
+      {4.974684, 1.989873, 4.974684, 1.989873, -4.866642, -1.946657, -4.923659, -1.969464, 4.974684, 1.989873,
+       -4.923659, -1.969464});
 }
 
 TEST(RMSNormalization, OverTheLastAxis) {
   expect_close(normalized("x: f32[2,3,2], s: f32[2]", "y: f32[2,3,2] = RMSNormalization(x, s)")[0],
-               {6.565319, 1.050451, 2.626128, 2.626128, -3.162271, -2.529817, -6.93375, 0.5547, 4.242639, 2.262741,
-                -2.236066, -2.683279});
+               {6.565319, 1.050451, 2.626128, 2.626128, -3.162271, -2.529817, -6.93375, 0.5547, 4.242639,
+                2.262741, -2.236066, -2.683279});
 }
 
 TEST(InstanceNormalization, AChannel) {
   expect_close(normalized("x: f32[2,2,3], s: f32[2], b: f32[2]",
                           "y: f32[2,2,3] = InstanceNormalization(x, s, b) {epsilon=0.01}")[0],
-               {0.8088508, -11.38974, -4.419115, 4.555894, 1.767646, -0.3235403, -11.12086, -5, 1.120856, 4.32354, 2.232354,
-                -0.5558944});
+               {0.8088508, -11.38974, -4.419115, 4.555894, 1.767646, -0.3235403, -11.12086, -5, 1.120856,
+                4.32354, 2.232354, -0.5558944});
 }
 
 TEST(GroupNormalization, ScalesAChannelOrAGroup) {
   expect_close(normalized("x: f32[1,4,3], s: f32[4], b: f32[4]",
                           "y: f32[1,4,3] = GroupNormalization(x, s, b) {num_groups=2}")[0],
-               {2.467876, -8.347669, -2.167357, 5.193161, 2.721036, 0.8669429, -4.70765, -2.108306, 0.4910383, 10.14454,
-                5.270765, -1.227596});
+               {2.467876, -8.347669, -2.167357, 5.193161, 2.721036, 0.8669429, -4.70765, -2.108306, 0.4910383,
+                10.14454, 5.270765, -1.227596});
   // One scale and bias a group (before opset 21), by hand: the normalized x of above, -5 and 2 for s and b.
   const auto by_group = normalized("x: f32[1,4,3], s: f32[2], b: f32[2]",
                                    "y: f32[1,4,3] = GroupNormalization(x, s, b) {num_groups=2}")[0];
@@ -77,13 +79,16 @@ TEST(BatchNormalization, ForInference) {
 }
 
 TEST(LRN, OverAWindowOfChannels) {
-  const Numbers wanted = {-1.183029, 0.4732117, -0.4647362, 1.10325, 0.2323681, -0.4647361, 1.06785, 0.2784376, -0.6511279,
-                          1.227086};
+  const Numbers wanted = {-1.183029,  0.4732117, -0.4647362, 1.10325,    0.2323681,
+                          -0.4647361, 1.06785,   0.2784376,  -0.6511279, 1.227086};
   const std::string attributes = " = LRN(x) {size=3, alpha=0.5, beta=0.75, bias=2.0}";
   expect_close(normalized("x: f32[1,5,2,1]", "y: f32[1,5,2,1]" + attributes)[0], wanted);
-  expect_close(normalized("x: f32[1,5,2,1] @[0,2,3,1]", "y: f32[1,5,2,1] @[0,2,3,1]" + attributes)[0], wanted);
-  // An even window reaches one channel further up: channel 0 of {3, 4} with size 2 sums both squares. By hand.
-  EXPECT_EQ(numbers_of("graph g (x: f32[1,2]) -> (y) {\n n: y: f32[1,2] = LRN(x) {size=2, alpha=2.0, beta=1.0, bias=0.0}\n}",
+  expect_close(normalized("x: f32[1,5,2,1] @[0,2,3,1]", "y: f32[1,5,2,1] @[0,2,3,1]" + attributes)[0],
+               wanted);
+  // An even window reaches one channel further up: channel 0 of {3, 4} with size 2 sums both squares. By
+  // hand.
+  EXPECT_EQ(numbers_of("graph g (x: f32[1,2]) -> (y) {\n n: y: f32[1,2] = LRN(x) {size=2, alpha=2.0, "
+                       "beta=1.0, bias=0.0}\n}",
                        {tensor_of({3, 4}, {1, 2})})[0],
             (Numbers{3.f / 25.f, 4.f / 16.f}));
 }
@@ -98,7 +103,8 @@ TEST(LpNormalization, BothNormsAndARowOfZeros) {
                {-0.5, 0.6666667, -0.5, 0.5, 0.3333333, -0.5});
   expect_close(normalized("x: f32[2,3]", "y: f32[2,3] = LpNormalization(x)")[0],
                {-0.8703883, 0.3481553, -0.3481553, 0.9128709, 0.1825742, -0.3651484});
-  EXPECT_EQ(numbers_of("graph g (x: f32[2]) -> (y) {\n n: y: f32[2] = LpNormalization(x)\n}", {tensor_of({0, 0}, {2})})[0],
+  EXPECT_EQ(numbers_of("graph g (x: f32[2]) -> (y) {\n n: y: f32[2] = LpNormalization(x)\n}",
+                       {tensor_of({0, 0}, {2})})[0],
             (Numbers{0, 0}));
 }
 

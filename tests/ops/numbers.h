@@ -51,7 +51,8 @@ inline std::vector<graph::Tensor> patterns_for(const std::string& text) {
 }
 
 /// Every number within `tolerance`, relative above 1 and absolute below; NaNs and infinities must agree.
-inline void expect_close(const std::vector<double>& got, const std::vector<double>& wanted, double tolerance = 1e-5) {
+inline void expect_close(const std::vector<double>& got, const std::vector<double>& wanted,
+                         double tolerance = 1e-5) {
   ASSERT_EQ(got.size(), wanted.size());
   for (size_t i = 0; i < got.size(); ++i) {
     if (std::isnan(wanted[i])) {
@@ -62,7 +63,8 @@ inline void expect_close(const std::vector<double>& got, const std::vector<doubl
   }
 }
 
-/// The fault that checking the first node gives; empty where there is none. It must name the node and a remedy.
+/// The fault that checking the first node gives; empty where there is none. It must name the node and a
+/// remedy.
 inline std::string fault_of(const std::string& inputs, const std::string& node) {
   const graph::Graph group = graph::parse_text("graph g (" + inputs + ") -> (y) {\n node1: " + node + "\n}");
   try {

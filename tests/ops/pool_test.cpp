@@ -9,7 +9,8 @@ namespace {
 using Numbers = std::vector<double>;
 
 /// One pool of x = pattern() + `lift`.
-std::vector<Numbers> pooled(const std::string& x, const std::string& y, const std::string& call, float lift = 0) {
+std::vector<Numbers> pooled(const std::string& x, const std::string& y, const std::string& call,
+                            float lift = 0) {
   const std::string text = "graph g (x: " + x + ") -> (y) {\n n: y: " + y + " = " + call + "\n}";
   auto inputs = patterns_for(text);
   auto numbers = pattern(product({inputs[0].type.elements()}));
@@ -37,22 +38,27 @@ TEST(AveragePool, DilatedWindowCountsItsTaps) {
   const std::string window = "kernel_shape=[3,2], strides=[2,3], dilations=[2,3], pads=[1,0,2,1]";
   expect_close(pooled("f32[1,1,7,8]", "f32[1,1,3,2]", "AveragePool(x) {" + window + "}")[0],
                {-0.5, -0.75, -1.5, -1.833333, -0.75, -1}, 1e-6);
-  expect_close(pooled("f32[1,1,7,8]", "f32[1,1,4,3]",
-                      "AveragePool(x) {" + window + ", ceil_mode=1, count_include_pad=1}")[0],
-               {-0.3333333, -0.5, -0.6666667, -1.5, -1.833333, -2, -0.5, -0.6666667, -0.6666667, -1.75, -2, -2}, 1e-6);
+  expect_close(
+      pooled("f32[1,1,7,8]", "f32[1,1,4,3]",
+             "AveragePool(x) {" + window + ", ceil_mode=1, count_include_pad=1}")[0],
+      {-0.3333333, -0.5, -0.6666667, -1.5, -1.833333, -2, -0.5, -0.6666667, -0.6666667, -1.75, -2, -2}, 1e-6);
 }
 
 TEST(MaxPool, SamePadsTheOddElementAtTheSideOfItsName) {
-  EXPECT_EQ(pooled("f32[1,1,5,4]", "f32[1,1,5,4]", "MaxPool(x) {kernel_shape=[2,2], auto_pad=\"SAME_UPPER\"}")[0],
-            (Numbers{2, 5, 5, 5, 4, 5, 5, 1, 4, 4, 4, 4, 4, 3, 4, 4, 0, 3, 3, -1}));
-  EXPECT_EQ(pooled("f32[1,1,5,4]", "f32[1,1,5,4]", "MaxPool(x) {kernel_shape=[2,2], auto_pad=\"SAME_LOWER\"}")[0],
-            (Numbers{-5, 2, 2, 5, 1, 2, 5, 5, 1, 4, 5, 5, 4, 4, 4, 4, 4, 4, 3, 4}));
+  EXPECT_EQ(
+      pooled("f32[1,1,5,4]", "f32[1,1,5,4]", "MaxPool(x) {kernel_shape=[2,2], auto_pad=\"SAME_UPPER\"}")[0],
+      (Numbers{2, 5, 5, 5, 4, 5, 5, 1, 4, 4, 4, 4, 4, 3, 4, 4, 0, 3, 3, -1}));
+  EXPECT_EQ(
+      pooled("f32[1,1,5,4]", "f32[1,1,5,4]", "MaxPool(x) {kernel_shape=[2,2], auto_pad=\"SAME_LOWER\"}")[0],
+      (Numbers{-5, 2, 2, 5, 1, 2, 5, 5, 1, 4, 5, 5, 4, 4, 4, 4, 4, 4, 3, 4}));
 }
 
 TEST(MaxPool, IndicesInBothStorageOrders) {
   const auto both = [](const std::string& order) {
-    const std::string text = "graph g (x: f32[1,2,4,3]) -> (y, i) {\n n: y: f32[1,2,2,2], i: i64[1,2,2,2] = MaxPool(x) "
-                             "{kernel_shape=[2,2], strides=[2,2], pads=[1,1,0,0], storage_order=" + order + "}\n}";
+    const std::string text =
+        "graph g (x: f32[1,2,4,3]) -> (y, i) {\n n: y: f32[1,2,2,2], i: i64[1,2,2,2] = MaxPool(x) "
+        "{kernel_shape=[2,2], strides=[2,2], pads=[1,1,0,0], storage_order=" +
+        order + "}\n}";
     return numbers_of(text, patterns_for(text));
   };
   const Numbers greatest = {-5, 2, 5, 1, 4, 0, 4, 0};
@@ -69,8 +75,9 @@ TEST(MaxPool, OfIntegersPadsWithTheLeast) {
 }
 
 TEST(LpPool, ThirdPower) {
-  expect_close(pooled("f32[1,1,4,4]", "f32[1,1,2,3]", "LpPool(x) {kernel_shape=[2,3], strides=[2,1], p=3, "
-                                                      "pads=[0,1,0,0]}")[0],
+  expect_close(pooled("f32[1,1,4,4]", "f32[1,1,2,3]",
+                      "LpPool(x) {kernel_shape=[2,3], strides=[2,1], p=3, "
+                      "pads=[0,1,0,0]}")[0],
                {5.217103, 6.502958, 6.502958, 5.371686, 6.036811, 6.036811});
 }
 

@@ -1,6 +1,5 @@
-#include <gtest/gtest.h>
-
 #include <fmt/format.h>
+#include <gtest/gtest.h>
 
 #include <limits>
 
@@ -17,9 +16,10 @@ constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 /// x = {1, -2, 3; -4, 5, 6} of `type`, reduced over `axes` (text of the list).
 Numbers reduced_over(const std::string& op, const std::string& axes, int count, const std::string& y,
                      const std::string& attributes = "", const std::string& type = "f32") {
-  return numbers_of(fmt::format("graph g () -> (y) {{\n const x: {}[2,3] = {{1, -2, 3, -4, 5, 6}}\n const a: i64[{}] = {{{}}}\n"
-                                " n: y: {} = {}(x, a) {{{}}}\n}}",
-                                type, count, axes, y, op, attributes))[0];
+  return numbers_of(fmt::format(
+      "graph g () -> (y) {{\n const x: {}[2,3] = {{1, -2, 3, -4, 5, 6}}\n const a: i64[{}] = {{{}}}\n"
+      " n: y: {} = {}(x, a) {{{}}}\n}}",
+      type, count, axes, y, op, attributes))[0];
 }
 
 TEST(Reduce, EveryKindOverRows) {
@@ -45,7 +45,8 @@ TEST(Reduce, NoAxesMeansAllOrNone) {
   EXPECT_EQ(reduced_over("ReduceSumSquare", "", 0, "f32[2,3]", noop), (Numbers{1, 4, 9, 16, 25, 36}));
   EXPECT_EQ(reduced_over("ReduceL1", "", 0, "f32[2,3]", noop), (Numbers{1, 2, 3, 4, 5, 6}));
   EXPECT_EQ(reduced_over("ReduceMean", "", 0, "f32[1,1]", "noop_with_empty_axes=0"), (Numbers{1.5}));
-  EXPECT_EQ(numbers_of("graph g () -> (y) {\n const x: f32[2] = {3, 4}\n n: y: f32[1] = ReduceSum(x)\n}")[0], Numbers{7});
+  EXPECT_EQ(numbers_of("graph g () -> (y) {\n const x: f32[2] = {3, 4}\n n: y: f32[1] = ReduceSum(x)\n}")[0],
+            Numbers{7});
 }
 
 TEST(Reduce, IntegerMeansAreCutTowardZero) {
@@ -55,8 +56,9 @@ TEST(Reduce, IntegerMeansAreCutTowardZero) {
 
 TEST(Reduce, OfNothingIsTheIdentity) {
   const auto of_nothing = [](const std::string& op) {
-    return numbers_of("graph g (x: f32[1,0]) -> (y) {\n const a: i64[1] = {1}\n n: y: f32[1,1] = " + op + "(x, a)\n}",
-                      {tensor_of({}, {1, 0})})[0];
+    return numbers_of(
+        "graph g (x: f32[1,0]) -> (y) {\n const a: i64[1] = {1}\n n: y: f32[1,1] = " + op + "(x, a)\n}",
+        {tensor_of({}, {1, 0})})[0];
   };
   EXPECT_EQ(of_nothing("ReduceSum"), Numbers{0});
   EXPECT_EQ(of_nothing("ReduceProd"), Numbers{1});
@@ -69,7 +71,8 @@ TEST(Reduce, OfNothingIsTheIdentity) {
 
 TEST(Reduce, LogSumExpOfHugeAndInfiniteNumbers) {
   const auto of = [](float a, float b) {
-    return numbers_of("graph g (x: f32[2]) -> (y) {\n n: y: f32[1] = ReduceLogSumExp(x)\n}", {tensor_of({a, b}, {2})})[0];
+    return numbers_of("graph g (x: f32[2]) -> (y) {\n n: y: f32[1] = ReduceLogSumExp(x)\n}",
+                      {tensor_of({a, b}, {2})})[0];
   };
   const float inf = std::numeric_limits<float>::infinity();
   expect_close(of(1e10f, 1e10f), {1e10}, 1e-7);
@@ -82,8 +85,8 @@ TEST(Reduce, LogSumExpOfHugeAndInfiniteNumbers) {
 
 TEST(ArgMax, TiesAndAxes) {
   const auto place = [](const std::string& op, const std::string& attributes, const std::string& y) {
-    return numbers_of("graph g () -> (y) {\n const x: f32[2,4] = {1, 3, 3, 1, -2, -2, -5, -5}\n n: y: " + y + " = " + op +
-                      "(x) {" + attributes + "}\n}")[0];
+    return numbers_of("graph g () -> (y) {\n const x: f32[2,4] = {1, 3, 3, 1, -2, -2, -5, -5}\n n: y: " + y +
+                      " = " + op + "(x) {" + attributes + "}\n}")[0];
   };
   EXPECT_EQ(place("ArgMax", "axis=1", "i64[2,1]"), (Numbers{1, 0}));
   EXPECT_EQ(place("ArgMax", "axis=-1, select_last_index=1, keepdims=0", "i64[2]"), (Numbers{2, 1}));
@@ -99,7 +102,8 @@ TEST(Reduce, WalksTheInnermostAxisFirst) {
   })";
   const auto x = pattern(24);
   Numbers wanted(4, -infinity);
-  for (int i = 0; i < 24; ++i) wanted[i / 12 * 2 + i / 2 % 2] = std::max<double>(wanted[i / 12 * 2 + i / 2 % 2], x[i]);
+  for (int i = 0; i < 24; ++i)
+    wanted[i / 12 * 2 + i / 2 % 2] = std::max<double>(wanted[i / 12 * 2 + i / 2 % 2], x[i]);
   EXPECT_EQ(numbers_of(text, patterns_for(text))[0], wanted);
 }
 

@@ -17,8 +17,8 @@ struct WindowCase {
   int64_t batch, inputs, outputs, groups;
   Three in, out, kernel;
   Three strides{1, 1, 1}, dilations{1, 1, 1}, low{0, 0, 0};
-  int rank;                 ///< spatial axes of the node; the others have extent 1
-  std::string attributes;   ///< of the node, beside group
+  int rank;                                  ///< spatial axes of the node; the others have extent 1
+  std::string attributes;                    ///< of the node, beside group
   std::string layout_x, layout_w, layout_y;  ///< of the text form
 
   std::vector<int64_t> shape(int64_t first, int64_t second, const Three& spatial) const {
@@ -28,7 +28,8 @@ struct WindowCase {
   }
 };
 
-/// Calls visit(n, output channel, input channel, o, k, i) with i = o * stride + k * dilation - low, i inside `in`.
+/// Calls visit(n, output channel, input channel, o, k, i) with i = o * stride + k * dilation - low, i inside
+/// `in`.
 template <class Visit>
 void for_each_tap(const WindowCase& c, const Three& in, const Three& out, Visit visit) {
   const int64_t group_outputs = c.outputs / c.groups, group_inputs = c.inputs / c.groups;
@@ -70,7 +71,8 @@ inline std::vector<double> reference_conv(const WindowCase& c, const std::vector
 
 /// The form that scatters: every input element is added to the outputs under its window.
 inline std::vector<double> reference_conv_transpose(const WindowCase& c, const std::vector<float>& x,
-                                                    const std::vector<float>& w, const std::vector<float>& bias) {
+                                                    const std::vector<float>& w,
+                                                    const std::vector<float>& bias) {
   const int64_t points = c.out[0] * c.out[1] * c.out[2], group_outputs = c.outputs / c.groups;
   std::vector<double> y(c.batch * c.outputs * points);
   for (size_t i = 0; i < y.size(); ++i) y[i] = bias[static_cast<int64_t>(i) / points % c.outputs];
@@ -89,12 +91,13 @@ inline void expect_windows(const WindowCase& c, const std::string& op_type) {
                                      : c.shape(c.outputs, c.inputs / c.groups, c.kernel);
   const auto x = pattern(product(x_shape)), w = pattern(product(w_shape), 3), bias = pattern(c.outputs, 5);
   const std::string text = fmt::format(
-      "graph g (x: f32[{}]{}, w: f32[{}]{}, b: f32[{}]) -> (y) {{\n n: y: f32[{}]{} = {}(x, w, b) {{group={}{}}}\n}}",
-      fmt::join(x_shape, ","), c.layout_x, fmt::join(w_shape, ","), c.layout_w, c.outputs, fmt::join(y_shape, ","),
-      c.layout_y, op_type, c.groups, c.attributes);
+      "graph g (x: f32[{}]{}, w: f32[{}]{}, b: f32[{}]) -> (y) {{\n n: y: f32[{}]{} = {}(x, w, b) "
+      "{{group={}{}}}\n}}",
+      fmt::join(x_shape, ","), c.layout_x, fmt::join(w_shape, ","), c.layout_w, c.outputs,
+      fmt::join(y_shape, ","), c.layout_y, op_type, c.groups, c.attributes);
   SCOPED_TRACE(text);
-  const auto got = emit::evaluate(graph::parse_text(text), {tensor_of(x, x_shape), tensor_of(w, w_shape),
-                                                            tensor_of(bias, {c.outputs})});
+  const auto got = emit::evaluate(
+      graph::parse_text(text), {tensor_of(x, x_shape), tensor_of(w, w_shape), tensor_of(bias, {c.outputs})});
   const auto wanted = is_transposed ? reference_conv_transpose(c, x, w, bias) : reference_conv(c, x, w, bias);
   EXPECT_EQ(got.at(0).as_doubles(), wanted);
 }
