@@ -183,13 +183,19 @@ class Merger {
                        [&](NodeId node) { return ops::is_elementwise(graph_, graph_.nodes[node]); });
   }
 
+  int count_anchors(const std::set<NodeId>& nodes) const {
+    return static_cast<int>(
+        std::count_if(nodes.begin(), nodes.end(), [&](NodeId n) { return !is_pointwise(graph_.nodes[n]); }));
+  }
+
   /// Two anchors in one kernel: a convolution computed at the tile of a pool whose windows only touch.
   bool may_tile(int producer_group, NodeId first, NodeId last, NodeId second) const {
-    (void)producer_group;
     if (second != last) return false;  // decided when the pool is visited, before its epilogue
+    if (count_anchors(members_.at(producer_group)) != 1 || count_anchors(members_.at(last)) != 1) return false;
     const Node& pool = graph_.nodes[second];
-    return kernel_of(pool) == Kernel::Pool && kernel_of(graph_.nodes[first]) == Kernel::Convolution &&
-           pool.outputs.size() == 1 && windows_only_touch(graph_, pool);
+    return kernel_of(pool) == Kernel::Pool && graph::has_attribute(pool, "kernel_shape") &&
+           kernel_of(graph_.nodes[first]) == Kernel::Convolution && pool.outputs.size() == 1 &&
+           windows_only_touch(graph_, pool);
   }
 
   const Graph& graph_;

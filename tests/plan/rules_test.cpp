@@ -68,6 +68,23 @@ TEST(Rules, PoolWhoseWindowsOverlapStaysApart) {
   EXPECT_EQ(kernels(plan), "direct_conv: conv*\npool: pool*\n");
 }
 
+TEST(Rules, OnlyOneConvolutionIsTiledWithThePool) {
+  const Plan plan = plan_text(R"(graph two (x: f32[1,8,16,16], w: f32[8,8,1,1], v: f32[8,8,3,3]) -> (y) {
+    first: a: f32[1,8,16,16] = Conv(x, w) {}
+    second: b: f32[1,8,16,16] = Conv(a, v) {pads=[1,1,1,1]}
+    pool: y: f32[1,8,8,8] = MaxPool(b) {kernel_shape=[2,2], strides=[2,2]}
+  })");
+  EXPECT_EQ(kernels(plan), "direct_conv: first*\nwindow_chain: second* pool\n");
+}
+
+TEST(Rules, NormalisationOverChannelsIsNoPoolOverPixels) {
+  const Plan plan = plan_text(R"(graph lrn (x: f32[1,8,16,16], w: f32[8,8,3,3]) -> (y) {
+    conv: a: f32[1,8,16,16] = Conv(x, w) {pads=[1,1,1,1]}
+    lrn: y: f32[1,8,16,16] = LRN(a) {size=5}
+  })");
+  EXPECT_EQ(kernels(plan), "direct_conv: conv*\npool: lrn*\n");
+}
+
 TEST(Rules, SkipConnectionStoresTheSharedConvolution) {
   const Plan plan = plan_text(R"(graph skip (x: f32[1,8,16,16], w: f32[8,8,3,3], v: f32[8,8,3,3]) -> (y) {
     conv: a: f32[1,8,16,16] = Conv(x, w) {pads=[1,1,1,1]}
