@@ -55,7 +55,7 @@ PlannedModel plan_model(const ModelOptions& options) {
     PlannedModel model;
     model.original = onnx::import_model(options.model, import_options);
     const simplify::Evaluate evaluate = [](const graph::Graph& constant) { return emit::evaluate(constant, {}); };
-    model.original = simplify::folded(std::move(model.original), evaluate);
+    model.original = simplify::fold_constants(std::move(model.original), evaluate);
     const graph::Graph simplified = simplify::simplify(model.original, evaluate);
     onnx::require_fixed_types(simplified);
     plan::Options plan_options;
