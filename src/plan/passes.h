@@ -22,7 +22,8 @@ struct Views {
 };
 /// Decides which Reshape, Transpose, Split, Slice and Concat nodes are only another way to look at memory,
 /// and sets the strides of the values concerned. May add Identity nodes that copy operands into a Concat.
-Views assign_views(graph::Graph& graph);
+/// Every offset of a view is a multiple of `alignment` bytes: devices that bind parts of buffers ask for it.
+Views assign_views(graph::Graph& graph, int64_t alignment = 1);
 
 /// Which nodes become one kernel: by node, the groups that compute it (several where it is recomputed).
 struct Partition {

@@ -16,6 +16,9 @@ using graph::Node;
 using graph::NodeId;
 using graph::ValueId;
 
+/// Bytes: Vulkan allows devices to ask for up to 256 (minStorageBufferOffsetAlignment), OpenCL devices ask for 128.
+constexpr int64_t device_offset_alignment = 256;
+
 void check(const Graph& graph) {
   for (const Node& node : graph.nodes) {
     ops::require(graph, node);
@@ -155,7 +158,9 @@ Plan make_plan(const Graph& simplified, const Graph& original, const device::Dev
   plan.machine = options.machine;
   plan.graph = with_own_outputs(simplified);
   assign_layouts(plan.graph, options.machine);
-  const Views views = assign_views(plan.graph);
+  const auto kind = options.machine.kind;
+  const bool binds_parts = kind == schedule::Machine::Kind::OpenCl || kind == schedule::Machine::Kind::Vulkan;
+  const Views views = assign_views(plan.graph, binds_parts ? device_offset_alignment : 1);
   const Partition partition = options.planner == "none" ? partition_none(plan.graph, views)
                                                         : partition_greedy(plan.graph, views, device);
   const graph::Uses uses = graph::uses_of(plan.graph);

@@ -99,6 +99,11 @@ struct State {
   Views& views;
   Uses uses;
   std::vector<bool> is_output;
+  int64_t alignment;  // bytes
+
+  bool is_aligned(ValueId id, int64_t offset) const {
+    return offset * size_of(graph.value(id).type.element) % alignment == 0;
+  }
 
   bool is_empty(ValueId id) const { return graph.value(id).type.elements() == 0; }
   ValueId root(ValueId id) const {
@@ -124,6 +129,22 @@ bool can_move(const State& state, const Node& concat, ValueId id) {
   return op && op->kernel != ops::Kernel::Extern && !relabels;
 }
 
+/// Whether every part would begin at an offset that the device can bind. Strides of the whole are not known yet
+/// where it is itself a part: those of its own layout tell what multiple of the alignment is at hand.
+bool parts_are_aligned(const State& state, const Node& concat) {
+  if (state.alignment <= 1) return true;
+  const graph::Value& whole = state.graph.value(concat.outputs[0]);
+  const auto strides = logical_strides(whole);
+  const int axis = graph::normalized_axis(graph::int_attribute(concat, "axis", 0),
+                                          static_cast<int>(whole.type.dims.size()), concat);
+  int64_t start = 0;
+  for (ValueId id : concat.inputs) {
+    if (!state.is_aligned(id, start * strides[axis])) return false;
+    start += state.graph.value(id).type.extents()[axis];
+  }
+  return true;
+}
+
 /// Every Concat whose operands are mostly movable becomes a view; the few others are copied by Identity nodes,
 /// which `copies` lists as (concat, operand). From the last to the first, so that a Concat of Concats lies in the
 /// outermost buffer.
@@ -136,7 +157,7 @@ void mark_concats(State& state, std::vector<std::pair<NodeId, size_t>>& copies) 
     int64_t moved_bytes = 0;
     for (ValueId id : node.inputs)
       if (can_move(state, node, id)) moved_bytes += state.graph.value(id).type.bytes();
-    if (2 * moved_bytes < state.graph.value(node.outputs[0]).type.bytes()) {
+    if (2 * moved_bytes < state.graph.value(node.outputs[0]).type.bytes() || !parts_are_aligned(state, node)) {
       state.views.is_view_node[n] = false;
       continue;
     }
@@ -273,6 +294,8 @@ void mark_relabelling(State& state, NodeId n) {
   if (state.views.parent[node.outputs[0]] != node.outputs[0]) return;  // a copy into a Concat
   const auto views = views_of(graph, node);
   if (views.empty()) return;
+  for (const StridedView& view : views)
+    if (!state.is_aligned(from, view.offset)) return;
   for (size_t i = 0; i < views.size(); ++i) {
     const ValueId to = node.outputs[i];
     if (to == graph::absent || !state.is_output[to]) continue;
@@ -301,7 +324,7 @@ void mark_empty(State& state) {
 
 }  // namespace
 
-Views assign_views(Graph& graph) {
+Views assign_views(Graph& graph, int64_t alignment) {
   Views views;
   views.parent.resize(graph.values.size());
   std::iota(views.parent.begin(), views.parent.end(), 0);
@@ -309,13 +332,13 @@ Views assign_views(Graph& graph) {
   views.is_view_node.assign(graph.nodes.size(), false);
   std::vector<std::pair<NodeId, size_t>> copies;
   {
-    State state{graph, views, graph::uses_of(graph), {}};
+    State state{graph, views, graph::uses_of(graph), {}, alignment};
     state.is_output = state.uses.is_output;
     mark_concats(state, copies);
   }
   insert_copies(graph, views, copies);
   place_concat_operands(graph, views);
-  State state{graph, views, graph::uses_of(graph), {}};
+  State state{graph, views, graph::uses_of(graph), {}, alignment};
   state.is_output = state.uses.is_output;
   for (NodeId n = 0; n < static_cast<NodeId>(graph.nodes.size()); ++n) mark_relabelling(state, n);
   mark_empty(state);
