@@ -11,7 +11,7 @@
 namespace cryolite::emit {
 namespace {
 
-constexpr int64_t alignment = 64;  // bytes: a cache line, and what kernels are told of packed weights
+constexpr int64_t alignment = 512;  // bytes: what OpenCL devices ask of a kernel's argument; whole cache lines
 
 template <int64_t element>
 void scatter(const graph::Value& value, const char* from, char* to) {

@@ -13,7 +13,7 @@ namespace {
 
 using graph::ValueId;
 
-constexpr int64_t alignment = 64;  // bytes: a cache line, and the widest vector
+constexpr int64_t alignment = 512;  // bytes: what OpenCL devices ask of a kernel's argument; whole cache lines
 
 struct Life {
   ValueId value;
