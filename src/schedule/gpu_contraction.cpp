@@ -32,6 +32,8 @@ struct Tiled {
   std::string element() const { return name + "_v"; }
 };
 
+constexpr int64_t largest_unrolled_window = 9;
+
 struct Shape {
   std::optional<Axis> column, row, line;
   std::vector<Axis> rest;
@@ -70,9 +72,8 @@ void measure_windows(const graph::Node& node, const StageInfo& sum, Contraction&
   contraction.line_span = span(2, 1);
 }
 
-Shape shape_of(const Emission& emission, const Kernel& kernel) {
+Shape shape_of(const Emission& emission, const Kernel& kernel, int sum_index) {
   const StageInfo& root = emission.stage(kernel.root);
-  const int sum_index = kernel.threads[0];
   const StageInfo& sum = emission.stage(sum_index);
   const graph::Node& node = emission.graph_node_of(sum_index);
   const auto roles = logical_roles(node, root);
@@ -151,6 +152,33 @@ std::string cut_root(Emission& emission, const StageInfo& root, const Shape& sha
   return launched[0];
 }
 
+/// Cuts a pool into blocks of whole windows, its outputs over the threads; returns the innermost loop over blocks.
+std::string cut_windows(Emission& emission, const StageInfo& root, const Shape& shape, const Tile& tile) {
+  const Contraction& c = shape.contraction;
+  std::vector<std::pair<std::string, int64_t>> cuts{{shape.column->name, tile.columns()}};
+  if (shape.row) cuts.emplace_back(shape.row->name, tile.rows() / c.row_multiple);
+  if (shape.line) cuts.emplace_back(shape.line->name, tile.lines() / c.line_multiple);
+  Line line(root.name());
+  line.call("compute_root");
+  std::vector<std::string> inside, blocks;
+  for (const auto& [axis, size] : cuts) {
+    line.call("split", {axis, axis + "_b", axis + "_i", size, "ShiftInwards"});
+    inside.push_back(axis + "_i");
+    blocks.push_back(axis + "_b");
+  }
+  for (const Axis& axis : shape.rest) blocks.push_back(axis.name);
+  std::vector<std::string> order = inside;
+  order.insert(order.end(), blocks.begin(), blocks.end());
+  line.call("reorder", as_arguments(order));
+  const std::string all = fuse_all(line, inside, "element");
+  line.call("split", {all, "step", "thread", tile.threads(), "GuardWithIf"}).call("gpu_threads", {"thread"});
+  std::vector<std::string> launched(blocks.begin(), blocks.begin() + std::min<size_t>(2, blocks.size()));
+  if (blocks.size() > 2) launched.push_back(fuse_all(line, {blocks.begin() + 2, blocks.end()}, "block"));
+  line.call("gpu_blocks", as_arguments(launched));
+  emission.lines.push_back(line);
+  return launched[0];
+}
+
 void split_inside(Line& line, const std::vector<Tiled>& axes) {
   for (const Tiled& axis : axes) line.call("split", {axis.name, axis.thread(), axis.element(), axis.registers});
 }
@@ -217,21 +245,19 @@ void sum_in_chunks(Emission& emission, const StageInfo& root, const StageInfo& s
 
 }  // namespace
 
-bool is_contraction(const Emission& emission, const Kernel& kernel) {
+bool is_contraction_kernel(const Emission& emission, const Kernel& kernel) {
   if (kernel.threads.size() != 1) return false;
   const StageInfo& sum = emission.stage(kernel.threads[0]);
   const StageInfo& root = emission.stage(kernel.root);
   if (!sum.name().ends_with("_sum") || sum.updates.size() != 1 || sum.updates[0].empty()) return false;
   if (!is_associative(*sum.stage) || root.stage->axes.empty() || root.stage->axes != sum.stage->axes) return false;
-  const graph::Node& node = emission.graph_node_of(kernel.threads[0]);
-  if (node.op_type == "MatMul" || node.op_type == "Gemm") return true;
-  return node.op_type == "Conv" && graph::int_attribute(node, "group", 1) == 1;
+  return is_contraction(emission.graph_node_of(kernel.threads[0]));
 }
 
 void contraction(Emission& emission, const Kernel& kernel) {
   const StageInfo& root = emission.stage(kernel.root);
   const StageInfo& sum = emission.stage(kernel.threads[0]);
-  const Shape shape = shape_of(emission, kernel);
+  const Shape shape = shape_of(emission, kernel, kernel.threads[0]);
   const Tile tile = choose_tile(shape.contraction, emission.machine, emission.parameters);
   const auto axes = tiled_axes(shape, tile);
   const std::string block = cut_root(emission, root, shape, axes, shape.contraction.vectorizes);
@@ -240,6 +266,29 @@ void contraction(Emission& emission, const Kernel& kernel) {
   } else {
     sum_in_threads(emission, root, sum, axes, shape.contraction.vectorizes, tile.unroll);
   }
+}
+
+void window_chain(Emission& emission, const Kernel& kernel) {
+  const StageInfo& root = emission.stage(kernel.root);
+  const StageInfo& pool = emission.stage(kernel.threads[0]);
+  const StageInfo& sum = emission.stage(*kernel.tile);
+  Shape shape = shape_of(emission, kernel, *kernel.tile);
+  const auto windows = touching_windows(emission.view.graph, emission.graph_node_of(kernel.threads[0]));
+  Contraction& c = shape.contraction;
+  c.row_multiple = windows[0];
+  c.line_multiple = windows.size() > 1 && shape.line ? windows[1] : 1;
+  c.rows *= c.row_multiple;
+  c.lines *= c.line_multiple;
+  c.sums_in_shared = true;
+  const Tile tile = choose_tile(c, emission.machine, emission.parameters);
+  const std::string block = cut_windows(emission, root, shape, tile);
+  sum_in_chunks(emission, root, sum, shape, tile, block);
+  Line line(pool.name());
+  line.call("compute_at", {root.name(), "thread"}).call("update", {int64_t{0}});
+  if (pool.terms() <= largest_unrolled_window)
+    for (const Axis& axis : pool.updates[0])
+      if (axis.extent > 1) line.call("unroll", {axis.name});
+  emission.lines.push_back(line);
 }
 
 }  // namespace cryolite::schedule::gpu

@@ -44,6 +44,8 @@ void pointwise(Emission& emission, const Kernel& kernel);
 void per_thread(Emission& emission, const Kernel& kernel);
 /// Convolutions and matrix products: blocks of register tiles, inputs staged in shared memory.
 void contraction(Emission& emission, const Kernel& kernel);
+/// A convolution and the pool that reads it: the convolution's tile in shared memory, windows read from there.
+void window_chain(Emission& emission, const Kernel& kernel);
 /// Reductions with few outputs: the threads of a block share the terms, and add up in shared memory.
 void shared_reduction(Emission& emission, const Kernel& kernel);
 /// Softmax and norms: one block a row.
@@ -52,7 +54,7 @@ void rows(Emission& emission, const Kernel& kernel);
 void stored_reduction(Emission& emission, const Kernel& kernel);
 
 /// Whether the kernel is one convolution (of one group) or matrix product at its readers' positions.
-bool is_contraction(const Emission& emission, const Kernel& kernel);
+bool is_contraction_kernel(const Emission& emission, const Kernel& kernel);
 /// Whether a block should share the terms of the kernel's reduction.
 bool wants_shared_reduction(const Emission& emission, const Kernel& kernel);
 

@@ -9,10 +9,12 @@
 /// x_max ──► x_sum ──► y                           one kernel: y at root, x_max and x_sum once a row
 ///   └──────────────────┘
 ///
-/// conv_sum ──► conv ──► pool_max ──► y            two kernels: the pool reads windows of conv, so conv is stored
+/// conv_sum ──► conv ──► pool_max ──► y            one kernel where the windows only touch: conv_sum once a block;
+///                                                 two kernels where they overlap: conv is stored
 ///
 /// Every reduction looks at its readers. Are all of them in one kernel, and do they read it at their own position
-/// (or at their row's), it is computed there; else the value it belongs to becomes a kernel of its own.
+/// (or at their row's, or in windows that touch), it is computed there; else the value it belongs to becomes a
+/// kernel of its own.
 namespace cryolite::schedule::gpu {
 namespace {
 
@@ -122,7 +124,7 @@ std::vector<Edges> direct_reads(const std::vector<StageInfo>& stages) {
 
 class Cutter {
  public:
-  explicit Cutter(const lower::LoweredGroup& group) : group_(group) {
+  Cutter(const graph::Graph& graph, const lower::LoweredGroup& group) : graph_(graph), group_(group) {
     for (const ops::Stage& stage : group.stages) {
       StageInfo info;
       info.stage = &stage;
@@ -159,7 +161,7 @@ class Cutter {
         return false;
       }
     }
-    return separate_rows_from_threads();
+    return separate_rows_from_threads() && leave_tiles_alone();
   }
 
   void look_through_inlined() {
@@ -197,14 +199,52 @@ class Cutter {
         if (kernel >= 0 && kernel != reader.kernel) return false;
         kernel = reader.kernel;
         const bool is_root_reader = reader.role == Role::Root && !reader.reduces();
+        if (reading == Reading::Other && may_be_tile(i, r)) {
+          role = Role::Tile;
+          continue;
+        }
         if (reading == Reading::Other || (!is_root_reader && reader.role == Role::Root)) return false;
         if (reader.role == Role::Row || (is_root_reader && reading == Reading::Row)) role = Role::Row;
         if (reader.role == Role::Thread && reading != Reading::Same) return false;
+        if (reader.role == Role::Tile) return false;
       }
     }
     if (role == Role::Row && read_by_thread(i)) return false;
     stages_[i].role = role;
     stages_[i].kernel = kernel;
+    return true;
+  }
+
+  const graph::Node& graph_node_of(int i) const {
+    for (const auto& node : group_.nodes)
+      if (std::find(node.stages.begin(), node.stages.end(), i) != node.stages.end())
+        for (const graph::Node& candidate : graph_.nodes)
+          if (candidate.name == node.name) return candidate;
+    return graph_.nodes.front();
+  }
+
+  /// A contraction that one pool alone reads, in windows that touch.
+  bool may_be_tile(int i, int reader) const {
+    if (stages_[reader].role != Role::Thread || stages_[reader].updates.size() != 1) return false;
+    for (int r = 0; r < static_cast<int>(stages_.size()); ++r)
+      if (r != reader && is_placed(r))
+        for (const auto& [producer, reading] : stages_[r].reads)
+          if (producer == i) return false;
+    return is_contraction(graph_node_of(i)) && graph_node_of(i).op_type == "Conv" && is_associative(*stages_[i].stage) &&
+           !touching_windows(graph_, graph_node_of(reader)).empty();
+  }
+
+  /// A kernel around a tile has nothing else in it but the pool.
+  bool leave_tiles_alone() {
+    for (int i = 0; i < static_cast<int>(stages_.size()); ++i) {
+      if (stages_[i].role != Role::Tile) continue;
+      int others = 0;
+      for (const StageInfo& other : stages_) others += other.kernel == stages_[i].kernel && other.role != Role::Root;
+      if (others != 2) {
+        roots_.insert(storable(i));
+        return false;
+      }
+    }
     return true;
   }
 
@@ -241,15 +281,17 @@ class Cutter {
   }
 
   Kernel kernel_of(int root) const {
-    Kernel kernel{root, {}, {}};
+    Kernel kernel{root, {}, {}, std::nullopt};
     for (int i = 0; i < static_cast<int>(stages_.size()); ++i) {
       if (stages_[i].kernel != root) continue;
       if (stages_[i].role == Role::Thread) kernel.threads.push_back(i);
       if (stages_[i].role == Role::Row) kernel.rows.push_back(i);
+      if (stages_[i].role == Role::Tile) kernel.tile = i;
     }
     return kernel;
   }
 
+  const graph::Graph& graph_;
   const lower::LoweredGroup& group_;
   std::vector<StageInfo> stages_;
   std::vector<Edges> direct_;
@@ -282,7 +324,28 @@ int64_t StageInfo::terms() const {
   return product;
 }
 
-Kernels kernels_of(const lower::LoweredGroup& group) { return Cutter(group).run(); }
+Kernels kernels_of(const graph::Graph& graph, const lower::LoweredGroup& group) { return Cutter(graph, group).run(); }
+
+std::vector<int64_t> touching_windows(const graph::Graph& graph, const graph::Node& pool) {
+  if (pool.op_type != "MaxPool" && pool.op_type != "AveragePool") return {};
+  if (pool.outputs.size() > 1 && pool.outputs[1] != graph::absent) return {};
+  const auto in = graph.input_type(pool, 0).extents(), out = graph.output_type(pool).extents();
+  const auto kernel = graph::ints_attribute(pool, "kernel_shape");
+  auto strides = graph::ints_attribute(pool, "strides", std::vector<int64_t>(kernel.size(), 1));
+  const auto is_over = [](int64_t limit) { return [limit](int64_t value) { return value > limit; }; };
+  const auto pads = graph::ints_attribute(pool, "pads"), dilations = graph::ints_attribute(pool, "dilations");
+  if (std::any_of(pads.begin(), pads.end(), is_over(0)) || std::any_of(dilations.begin(), dilations.end(), is_over(1)))
+    return {};
+  for (size_t axis = 0; axis < kernel.size(); ++axis)
+    if (kernel[axis] != strides[axis] || out[2 + axis] * strides[axis] > in[2 + axis]) return {};
+  std::reverse(strides.begin(), strides.end());
+  return strides;
+}
+
+bool is_contraction(const graph::Node& node) {
+  if (node.op_type == "MatMul" || node.op_type == "Gemm") return true;
+  return node.op_type == "Conv" && graph::int_attribute(node, "group", 1) == 1;
+}
 
 bool is_associative(const ops::Stage& stage) {
   namespace ir = Halide::Internal;

@@ -1,7 +1,9 @@
 #pragma once
+#include <optional>
 #include <string>
 #include <vector>
 
+#include "graph/graph.h"
 #include "lower/lowered_group.h"
 #include "ops/builder.h"
 
@@ -20,6 +22,7 @@ enum class Role {
   Root,    ///< a kernel of its own: the group's outputs, and what cannot be computed inside another kernel
   Thread,  ///< inside the threads of its kernel, at the very elements that they write: registers
   Row,     ///< once a block, for all elements of the rows that the block writes: shared memory
+  Tile,    ///< once a block, for all windows that the block's threads read: shared memory
 };
 
 /// How a reader's own position decides what it reads.
@@ -47,6 +50,7 @@ struct Kernel {
   int root = 0;
   std::vector<int> threads;  ///< stages of Role::Thread, producers first
   std::vector<int> rows;     ///< stages of Role::Row, producers first
+  std::optional<int> tile;   ///< the stage of Role::Tile, read by the only one of Role::Thread
 };
 
 struct Kernels {
@@ -55,7 +59,13 @@ struct Kernels {
 };
 
 /// Cuts a group into kernels: the outputs, and every reduction that its readers cannot compute for themselves.
-Kernels kernels_of(const lower::LoweredGroup& group);
+Kernels kernels_of(const graph::Graph& graph, const lower::LoweredGroup& group);
+
+/// Steps of the windows of a pool that has no border and whose windows touch without overlapping, innermost axis
+/// (x) first; empty for all other nodes.
+std::vector<int64_t> touching_windows(const graph::Graph& graph, const graph::Node& pool);
+/// Whether a node is a convolution of one group or a matrix product.
+bool is_contraction(const graph::Node& node);
 
 /// Whether the first update of a stage can be split into partial results: f = f (+, *, min, max) x.
 bool is_associative(const ops::Stage& stage);

@@ -78,14 +78,14 @@ bool wants_shared_reduction(const Emission& emission, const Kernel& kernel) {
   const int64_t terms = stage.terms();
   const int64_t busy = static_cast<int64_t>(emission.machine.multiprocessors) * most_threads;
   if (stage.axes[0].name != root.axes[0].name || terms < few_terms) return false;
-  if (is_contraction(emission, kernel)) return root.elements() <= 2 * root.axes[0].extent;
+  if (is_contraction_kernel(emission, kernel)) return root.elements() <= 2 * root.axes[0].extent;
   return reduces_innermost(*stage.stage) || root.elements() * 4 < busy;
 }
 
 void shared_reduction(Emission& emission, const Kernel& kernel) {
   const StageInfo& root = emission.stage(kernel.root);
   const StageInfo& stage = emission.stage(kernel.threads[0]);
-  const bool is_matrix = is_contraction(emission, kernel);
+  const bool is_matrix = is_contraction_kernel(emission, kernel);
   const bool terms_are_neighbours = reduces_innermost(*stage.stage) && !is_matrix;
   const int64_t columns = terms_are_neighbours ? 1 : std::min(warp, root.axes[0].extent);
   const int64_t threads = sharing_threads(stage.terms(), columns);

@@ -18,13 +18,15 @@ void one_kernel(Emission& emission, const Kernel& kernel) {
   const StageInfo& root = emission.stage(kernel.root);
   if (root.reduces()) {
     stored_reduction(emission, kernel);
+  } else if (kernel.tile) {
+    window_chain(emission, kernel);
   } else if (!kernel.rows.empty()) {
     rows(emission, kernel);
   } else if (kernel.threads.empty()) {
     pointwise(emission, kernel);
   } else if (wants_shared_reduction(emission, kernel)) {
     shared_reduction(emission, kernel);
-  } else if (is_contraction(emission, kernel)) {
+  } else if (is_contraction_kernel(emission, kernel)) {
     contraction(emission, kernel);
   } else {
     per_thread(emission, kernel);
@@ -149,7 +151,7 @@ void stored_reduction(Emission& emission, const Kernel& kernel) {
 }
 
 GroupSchedule make_schedule(const GroupView& group, const Machine& machine, const Parameters& parameters) {
-  const Kernels kernels = kernels_of(group.lowered);
+  const Kernels kernels = kernels_of(group.graph, group.lowered);
   Emission emission{group, machine, parameters, kernels, {}};
   for (const Kernel& kernel : kernels.kernels) one_kernel(emission, kernel);
   return {group.graph.name, std::move(emission.lines), ""};

@@ -89,7 +89,8 @@ double predicted_cycles(const Contraction& c, const Tile& t, const Machine& mach
 
 bool fits(const Contraction& c, const Tile& t, const Machine& machine) {
   return t.accumulators() <= most_accumulators && t.threads() <= most_threads && t.columns() <= c.columns &&
-         t.rows() <= c.rows && t.lines() <= c.lines && shared_bytes(c, t) <= machine.shared_memory_bytes;
+         t.rows() <= c.rows && t.lines() <= c.lines && t.rows() % c.row_multiple == 0 &&
+         t.lines() % c.line_multiple == 0 && shared_bytes(c, t) <= machine.shared_memory_bytes;
 }
 
 std::vector<int64_t> chunk_sizes(int64_t depth) {
@@ -133,7 +134,7 @@ int64_t shared_bytes(const Contraction& c, const Tile& t) {
   int64_t elements = 0;
   if (c.stages_rows) elements += patch_elements(c, t) * t.chunk;
   if (c.stages_columns) elements += t.columns() * t.chunk * c.taps;
-  if (elements > 0) elements += t.columns() * t.rows() * t.lines();
+  if (elements > 0 || c.sums_in_shared) elements += t.columns() * t.rows() * t.lines();
   return elements * bytes_of_element;
 }
 
@@ -158,7 +159,11 @@ Tile choose_tile(const Contraction& c, const Machine& machine, const Parameters&
           for (int64_t rt : row_threads)
             for (int64_t lt : line_threads) consider({cr, rr, lr, ct, rt, lt, 1, 1});
   apply_parameters(c, parameters, best);
-  return fits(c, best, machine) ? best : Tile{};
+  if (fits(c, best, machine)) return best;
+  Tile smallest;
+  smallest.row_registers = c.row_multiple;
+  smallest.line_registers = c.line_multiple;
+  return smallest;
 }
 
 }  // namespace cryolite::schedule::gpu

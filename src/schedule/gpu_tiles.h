@@ -15,6 +15,8 @@ struct Contraction {
   int64_t taps = 1;             ///< terms for each channel: the product of the other reduction loops
   int64_t row_stride = 1, line_stride = 1;  ///< input steps of one output step
   int64_t row_span = 1, line_span = 1;      ///< inputs that one output's window covers
+  int64_t row_multiple = 1, line_multiple = 1;  ///< a block's tile holds whole windows of so many outputs
+  bool sums_in_shared = false;  ///< sums are in shared memory even where no operand is
   bool stages_rows = false;     ///< the row operand is copied to shared memory, chunk by chunk of r.x
   bool stages_columns = false;  ///< so is the column operand
   bool vectorizes = true;       ///< columns lie side by side in memory
