@@ -1,5 +1,7 @@
 #include "emit/compile_model.h"
 
+#include "emit/ptx_module.h"
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -145,12 +147,9 @@ std::string all_schedules(const plan::Plan& plan, const std::vector<GroupSchedul
 }
 
 std::string all_ptx(const std::vector<Kernel>& kernels) {
-  std::string text;
-  for (const Kernel& kernel : kernels) {
-    text += fmt::format("// {}\n", kernel.job.symbol);
-    text += read_file(kernel.job.result + ".ptx") + "\n";
-  }
-  return text;
+  std::vector<std::pair<std::string, std::string>> parts;
+  for (const Kernel& kernel : kernels) parts.emplace_back(kernel.job.symbol, read_file(kernel.job.result + ".ptx"));
+  return merged_ptx(parts);
 }
 
 void check(const plan::Plan& plan, const std::vector<GroupSchedule>& schedules, const CompileOptions& options) {
