@@ -236,7 +236,7 @@ std::string model_source(const plan::Plan& plan, const DriverParts& parts) {
   text += argument_tables(plan, parts.name, "input", plan.graph.inputs);
   text += argument_tables(plan, parts.name, "output", plan.graph.outputs);
   text += fmt::format(
-      "static const cryolite_model model = {{{}, {}, buffers, {}, steps, {}, input_arguments, {}, output_arguments, {}, "
+      "static const cryolite_model model = {{CRYOLITE_TABLES, {}, {}, buffers, {}, steps, {}, input_arguments, {}, output_arguments, {}, "
       "{}, {}, {}, {{{:#x}u, {:#x}u}}, {}, {}}};\n",
       c_string(parts.name), c_string(parts.target), tables.index.size(), tables.step_count, plan.graph.inputs.size(),
       plan.graph.outputs.size(), plan.arena_bytes, embeds ? parts.name + "_weights" : "NULL", parts.weights.bytes,

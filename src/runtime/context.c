@@ -133,6 +133,11 @@ int cryolite_create(const cryolite_model* model, cryolite_context** context, int
     return CRYOLITE_BAD_ARGUMENT;
   }
   *context = NULL;
+  if (model->tables != CRYOLITE_TABLES) {
+    snprintf(create_error, sizeof create_error,
+             "models of different versions of Cryolite are linked together; compile them with one version");
+    return CRYOLITE_BAD_ARGUMENT;
+  }
   cryolite_context* made = calloc(1, sizeof *made);
   int code = CRYOLITE_OUT_OF_MEMORY;
   if (made) {

@@ -82,7 +82,11 @@ typedef struct cryolite_argument {
 
 struct halide_device_interface_t;
 
+/* Changes with the tables below: one program may hold archives of several versions of the compiler. */
+enum { CRYOLITE_TABLES = 1 };
+
 typedef struct cryolite_model {
+  int32_t tables;                     /* CRYOLITE_TABLES */
   const char* name;
   const char* target;                 /* Halide's target string */
   const cryolite_buffer* buffers;

@@ -1,0 +1,1 @@
+#include "tests/emit/main_test.cpp"
