@@ -12,7 +12,7 @@ namespace cryolite::emit {
 /// The bytes of a constant in its layout: storage order, blocks filled up with zeros, gaps of strides zero.
 std::string packed(const graph::Value& value);
 
-/// Constants in one block of memory, each aligned to 64 bytes; equal contents lie there once.
+/// Constants in one block of memory, each at a multiple of 512 bytes; equal contents lie there once.
 struct WeightBlock {
   std::map<graph::ValueId, int64_t> offsets;  ///< bytes
   int64_t bytes = 0;

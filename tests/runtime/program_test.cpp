@@ -75,7 +75,7 @@ const char helpers[] = R"(
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-static float* load(const char* folder, const char* name, size_t count) {
+__attribute__((unused)) static float* load(const char* folder, const char* name, size_t count) {
   char path[512];
   snprintf(path, sizeof path, "%s/%s", folder, name);
   float* data = (float*)malloc(count * sizeof *data);
@@ -84,7 +84,7 @@ static float* load(const char* folder, const char* name, size_t count) {
   fclose(file);
   return data;
 }
-static int differ(const float* a, const float* b, size_t count) {
+__attribute__((unused)) static int differ(const float* a, const float* b, size_t count) {
   for (size_t i = 0; i < count; ++i)
     if (!(fabsf(a[i] - b[i]) <= 1e-4f)) return 1;
   return 0;
