@@ -5,8 +5,8 @@
  *     create: weights ──► device      run: inputs ──► device, kernels, outputs ──► host
  *
  * A step that touches host memory (an extern stage, a kernel with a part on the CPU) has its inputs copied back
- * before and its outputs sent up after it. OpenCL and Vulkan let an argument start at some multiples of bytes only:
- * a view that starts elsewhere has memory of its own, and is copied on the device around the steps that use it.
+ * before and its outputs sent up after it. OpenCL lets an argument start at some multiples of bytes only: a view that
+ * starts elsewhere has memory of its own, and is copied on the device around the steps that use it.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -16,7 +16,7 @@
 #include "internal.h"
 
 enum { arena_home = 0, weight_home = 1, first_input_home = 2 };
-enum { largest_alignment = 512 }; /* bytes: what any device of OpenCL or Vulkan in the field asks for */
+enum { largest_alignment = 512 }; /* bytes: what OpenCL devices ask for */
 enum { unit = 8 }; /* bytes of a flat block's elements: extents of Halide are 32 bits wide */
 
 static void* library(const char* const* names) {
@@ -70,7 +70,6 @@ static int require_opencl(cryolite_context* context) {
 }
 
 static int require_vulkan(cryolite_context* context) {
-  context->device_alignment = largest_alignment;
   if (library((const char* const[]){"libvulkan.so.1", "libvulkan.so", NULL})) return CRYOLITE_OK;
   cryolite_note(context, "no Vulkan loader on this machine (libvulkan.so.1 is not found); install libvulkan1 and the "
                 "device's driver, or compile the model for another target");
@@ -131,20 +130,24 @@ static int allocate_homes(cryolite_context* context) {
   return CRYOLITE_OK;
 }
 
-/* Gives a kernel's argument the part of its home's device memory that it lies in. */
+/* Gives a kernel's argument the part of its home's device memory that it lies in. Cut in elements of the argument's
+ * own type: Vulkan hands the offset to the kernel as a number of elements. */
 static int crop(cryolite_context* context, int index) {
   const cryolite_buffer* row = &context->model->buffers[index];
-  halide_buffer_t* home = &context->device_homes[home_of(context->model, row)];
-  const int64_t element = home->type.bits / 8;
+  const int64_t element = (row->type_bits + 7) / 8;
+  const int64_t first = row->offset / element, count = (row->bytes + element - 1) / element;
   if (row->bytes == 0) return CRYOLITE_OK;
-  if (row->offset % element != 0) {
-    cryolite_note(context, "a view of more than 2 GiB of device memory does not start at a multiple of 8 bytes");
+  if (row->offset % element != 0 || first + count > INT32_MAX) {
+    cryolite_note(context, "the model needs more device memory in one block than 2^31 elements");
     return CRYOLITE_NO_DEVICE;
   }
-  halide_dimension_t dimension = {.min = (int32_t)(row->offset / element),
-                                  .extent = (int32_t)((row->bytes + element - 1) / element), .stride = 1};
-  halide_buffer_t part = {.type = home->type, .dimensions = 1, .dim = &dimension};
-  if (halide_device_crop(context, home, &part) != 0) return CRYOLITE_NO_DEVICE;
+  halide_dimension_t whole = {.extent = (int32_t)(first + count), .stride = 1};
+  halide_dimension_t slice = {.min = (int32_t)first, .extent = (int32_t)count, .stride = 1};
+  halide_buffer_t home = context->device_homes[home_of(context->model, row)];
+  home.type = context->buffers[index].type;
+  home.dim = &whole;
+  halide_buffer_t part = {.type = home.type, .dimensions = 1, .dim = &slice};
+  if (halide_device_crop(context, &home, &part) != 0) return CRYOLITE_NO_DEVICE;
   context->buffers[index].device = part.device;
   context->buffers[index].device_interface = part.device_interface;
   if (row->offset % context->device_alignment == 0) return CRYOLITE_OK;
