@@ -65,8 +65,16 @@ static int require_opencl(cryolite_context* context) {
   return CRYOLITE_NO_DEVICE;
 }
 
+/* Only there in archives for Vulkan. */
+extern void halide_vulkan_set_alloc_config(const char* config) __attribute__((weak));
+
 static int require_vulkan(cryolite_context* context) {
-  if (library((const char* const[]){"libvulkan.so.1", "libvulkan.so", NULL})) return CRYOLITE_OK;
+  if (library((const char* const[]){"libvulkan.so.1", "libvulkan.so", NULL})) {
+    /* Sizes are rounded up to 256 bytes: Halide 21's Vulkan allocator otherwise hands out buffers that are too small
+     * on some devices, and the last elements are lost. The other fields are its defaults. */
+    if (halide_vulkan_set_alloc_config) halide_vulkan_set_alloc_config("0:16:0:0:256");
+    return CRYOLITE_OK;
+  }
   cryolite_note(context, "no Vulkan loader on this machine (libvulkan.so.1 is not found); install libvulkan1 and the "
                 "device's driver, or compile the model for another target");
   return CRYOLITE_NO_DEVICE;

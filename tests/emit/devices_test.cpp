@@ -44,6 +44,7 @@ void runs_on(const std::string& target) {
 }
 
 TEST(Devices, RunsOnOpenCl) { runs_on("opencl"); }
+TEST(Devices, RunsOnVulkan) { runs_on("vulkan"); }
 
 TEST(Devices, CompilesForCudaAndSaysWhenThereIsNoGpu) {
   const graph::Graph graph = graph_with_weights(graph_text);
