@@ -11,7 +11,7 @@
 namespace cryolite::emit {
 namespace {
 
-constexpr int64_t alignment = 256;  // bytes: the most that OpenCL and Vulkan devices ask of a part of a buffer
+constexpr int64_t alignment = 512;  // bytes: the most that OpenCL and Vulkan devices ask of a part of a buffer
 
 template <int64_t element>
 void scatter(const graph::Value& value, const char* from, char* to) {

@@ -110,7 +110,7 @@ Expr is_not_a_number(Expr x) {
   return magnitude > infinity;
 }
 
-Expr exponential(Expr x) { return Halide::select(is_not_a_number(x), x, Halide::exp(x)); }
-Expr logarithm(Expr x) { return Halide::select(is_not_a_number(x), x, Halide::log(x)); }
+Expr nan_safe_exp(Expr x) { return Halide::select(is_not_a_number(x), x, Halide::exp(x)); }
+Expr nan_safe_log(Expr x) { return Halide::select(is_not_a_number(x), x, Halide::log(x)); }
 
 }  // namespace cryolite::ops

@@ -40,7 +40,7 @@ Halide::Expr constant(Halide::Type type, double number);
 /// comparison of floats with itself, or is_nan, to be known.
 Halide::Expr is_not_a_number(Halide::Expr x);
 /// exp and log that keep what is not a number: Halide's own vectors turn it into finite numbers.
-Halide::Expr exponential(Halide::Expr x);
-Halide::Expr logarithm(Halide::Expr x);
+Halide::Expr nan_safe_exp(Halide::Expr x);
+Halide::Expr nan_safe_log(Halide::Expr x);
 
 }  // namespace cryolite::ops

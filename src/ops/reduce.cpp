@@ -60,7 +60,7 @@ Expr square_root(Expr total, int64_t) {
 
 Expr logarithm_of_total(Expr total, int64_t count) {
   if (count == 0) return total.type().min();
-  return real(total, logarithm);
+  return real(total, nan_safe_log);
 }
 
 /// Integers are divided as C does, toward zero; Halide's division rounds down.
@@ -178,13 +178,13 @@ void reduce_log_sum_exp(Builder& build) {
   };
   const LaidFunc sum = reduce_stage(
       build, "sum", walk, zero(type), add,
-      [&](const Index& source, const Index& i) { return exponential(element(source) - offset(i)); });
+      [&](const Index& source, const Index& i) { return nan_safe_exp(element(source) - offset(i)); });
   const bool is_nothing = count_of(build.extents(0), axes) == 0;
   build.define(0, [&](const Index& i) {
     if (is_nothing) return build.output_type().min();
     const Expr total = sum.at(i), greatest = most.at(i);
     return Halide::select(Halide::is_inf(greatest) && !is_not_a_number(total), greatest,
-                          logarithm(total) + offset(i));
+                          nan_safe_log(total) + offset(i));
   });
 }
 

@@ -13,7 +13,7 @@ namespace {
 
 using graph::ValueId;
 
-constexpr int64_t alignment = 256;  // bytes: the most that OpenCL and Vulkan devices ask of a part of a buffer
+constexpr int64_t alignment = 512;  // bytes: the most that OpenCL and Vulkan devices ask of a part of a buffer
 
 struct Life {
   ValueId value;

@@ -16,8 +16,8 @@ using graph::Node;
 using graph::NodeId;
 using graph::ValueId;
 
-/// Bytes: Vulkan allows devices to ask for up to 256 (minStorageBufferOffsetAlignment), OpenCL devices ask for 128.
-constexpr int64_t device_offset_alignment = 256;
+/// Bytes: Vulkan lets devices ask for up to 256 (minStorageBufferOffsetAlignment); of OpenCL devices some ask for 512.
+constexpr int64_t device_offset_alignment = 512;
 
 void check(const Graph& graph) {
   for (const Node& node : graph.nodes) {

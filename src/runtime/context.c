@@ -40,6 +40,11 @@ void halide_error(void* user_context, const char* message) {
     halide_default_error(user_context, message);
 }
 
+/* A library does not print: Halide's runtime has remarks on what it configures. */
+void halide_print(void* user_context, const char* text) {
+  if (!cryolite_context_of(user_context)) halide_default_print(user_context, text);
+}
+
 const char* cryolite_error_text(const cryolite_context* context) {
   if (!context) return create_error;
   return atomic_load(&((cryolite_context*)context)->has_error) ? context->error : "";

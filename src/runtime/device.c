@@ -5,8 +5,7 @@
  *     create: weights ──► device      run: inputs ──► device, kernels, outputs ──► host
  *
  * A step that touches host memory (an extern stage, a kernel with a part on the CPU) has its inputs copied back
- * before and its outputs sent up after it. OpenCL and Vulkan let an argument start at some multiples of bytes only:
- * a view that starts elsewhere has memory of its own, and is copied on the device around the steps that use it.
+ * before and its outputs sent up after it.
  */
 #define _GNU_SOURCE
 #include <dlfcn.h>
@@ -16,7 +15,6 @@
 #include "internal.h"
 
 enum { arena_home = 0, weight_home = 1, first_input_home = 2 };
-enum { largest_alignment = 512 }; /* bytes: what any device of OpenCL or Vulkan in the field asks for */
 enum { unit = 8 }; /* bytes of a flat block's elements: extents of Halide are 32 bits wide */
 
 static void* library(const char* const* names) {
@@ -61,17 +59,22 @@ static int require_opencl(cryolite_context* context) {
   }
   int (*platforms)(unsigned, void*, unsigned*) = NULL;
   unsigned count = 0;
-  if (symbol(driver, "clGetPlatformIDs", &platforms) && platforms(0, NULL, &count) == 0 && count > 0) {
-    context->device_alignment = largest_alignment;
+  if (symbol(driver, "clGetPlatformIDs", &platforms) && platforms(0, NULL, &count) == 0 && count > 0)
     return CRYOLITE_OK;
-  }
   cryolite_note(context, "OpenCL has no platform here; install the device's driver, or pocl-opencl-icd for the CPU");
   return CRYOLITE_NO_DEVICE;
 }
 
+/* Only there in archives for Vulkan. */
+extern void halide_vulkan_set_alloc_config(const char* config) __attribute__((weak));
+
 static int require_vulkan(cryolite_context* context) {
-  context->device_alignment = largest_alignment;
-  if (library((const char* const[]){"libvulkan.so.1", "libvulkan.so", NULL})) return CRYOLITE_OK;
+  if (library((const char* const[]){"libvulkan.so.1", "libvulkan.so", NULL})) {
+    /* Sizes are rounded up to 256 bytes: Halide 21's Vulkan allocator otherwise hands out buffers that are too small
+     * on some devices, and the last elements are lost. The other fields are its defaults. */
+    if (halide_vulkan_set_alloc_config) halide_vulkan_set_alloc_config("0:16:0:0:256");
+    return CRYOLITE_OK;
+  }
   cryolite_note(context, "no Vulkan loader on this machine (libvulkan.so.1 is not found); install libvulkan1 and the "
                 "device's driver, or compile the model for another target");
   return CRYOLITE_NO_DEVICE;
@@ -79,7 +82,6 @@ static int require_vulkan(cryolite_context* context) {
 
 static int require_device(cryolite_context* context) {
   const char* api = context->model->device_api;
-  context->device_alignment = 1;
   if (strcmp(api, "cuda") == 0) return require_cuda(context);
   if (strcmp(api, "opencl") == 0) return require_opencl(context);
   return require_vulkan(context);
@@ -131,52 +133,27 @@ static int allocate_homes(cryolite_context* context) {
   return CRYOLITE_OK;
 }
 
-/* Gives a kernel's argument the part of its home's device memory that it lies in. */
+/* Gives a kernel's argument the part of its home's device memory that it lies in. Cut in elements of the argument's
+ * own type: Vulkan hands the offset to the kernel as a number of elements. */
 static int crop(cryolite_context* context, int index) {
   const cryolite_buffer* row = &context->model->buffers[index];
-  halide_buffer_t* home = &context->device_homes[home_of(context->model, row)];
-  const int64_t element = home->type.bits / 8;
+  const int64_t element = (row->type_bits + 7) / 8;
+  const int64_t first = row->offset / element, count = (row->bytes + element - 1) / element;
   if (row->bytes == 0) return CRYOLITE_OK;
-  if (row->offset % element != 0) {
-    cryolite_note(context, "a view of more than 2 GiB of device memory does not start at a multiple of 8 bytes");
+  if (row->offset % element != 0 || first + count > INT32_MAX) {
+    cryolite_note(context, "the model needs more device memory in one block than 2^31 elements");
     return CRYOLITE_NO_DEVICE;
   }
-  halide_dimension_t dimension = {.min = (int32_t)(row->offset / element),
-                                  .extent = (int32_t)((row->bytes + element - 1) / element), .stride = 1};
-  halide_buffer_t part = {.type = home->type, .dimensions = 1, .dim = &dimension};
-  if (halide_device_crop(context, home, &part) != 0) return CRYOLITE_NO_DEVICE;
+  halide_dimension_t whole = {.extent = (int32_t)(first + count), .stride = 1};
+  halide_dimension_t slice = {.min = (int32_t)first, .extent = (int32_t)count, .stride = 1};
+  halide_buffer_t home = context->device_homes[home_of(context->model, row)];
+  home.type = context->buffers[index].type;
+  home.dim = &whole;
+  halide_buffer_t part = {.type = home.type, .dimensions = 1, .dim = &slice};
+  if (halide_device_crop(context, &home, &part) != 0) return CRYOLITE_NO_DEVICE;
   context->buffers[index].device = part.device;
   context->buffers[index].device_interface = part.device_interface;
-  if (row->offset % context->device_alignment == 0) return CRYOLITE_OK;
-  halide_buffer_t* staged = &context->staged[index];
-  *staged = context->buffers[index];
-  staged->host = NULL;
-  staged->device = 0;
-  staged->device_interface = NULL;
-  return halide_device_malloc(context, staged, part.device_interface) == 0 ? CRYOLITE_OK : CRYOLITE_NO_DEVICE;
-}
-
-/* Copies between a view's place in its home and its own memory. */
-static int copy_staged(cryolite_context* context, int index, bool to_home) {
-  halide_buffer_t home = context->buffers[index], own = context->staged[index];
-  home.host = own.host = NULL;
-  halide_buffer_t* from = to_home ? &own : &home;
-  halide_buffer_t* to = to_home ? &home : &own;
-  from->flags = halide_buffer_flag_device_dirty;
-  to->flags = 0;
-  return halide_buffer_copy(context, from, to->device_interface, to);
-}
-
-/* Points the step's arguments at the views' own memory, or back at their homes. */
-static void point_at_staged(cryolite_context* context, const cryolite_step* step, bool staged) {
-  void** arguments = context->arguments + context->argument_begin[context->step] + 1;
-  for (int a = 0; a < step->input_count + step->output_count; ++a) {
-    const int index = step->buffers[a];
-    if (index < 0 || !context->staged[index].device) continue;
-    context->staged[index].host = context->buffers[index].host;
-    context->staged[index].flags = 0;
-    arguments[a] = staged ? &context->staged[index] : &context->buffers[index];
-  }
+  return CRYOLITE_OK;
 }
 
 static int upload(cryolite_context* context, int home, const void* host) {
@@ -190,8 +167,6 @@ static int upload(cryolite_context* context, int home, const void* host) {
 int cryolite_device_create(cryolite_context* context) {
   int code = require_device(context);
   if (code != CRYOLITE_OK) return code;
-  context->staged = calloc((size_t)context->model->buffer_count + 1, sizeof *context->staged);
-  if (!context->staged) return CRYOLITE_OUT_OF_MEMORY;
   if ((code = allocate_homes(context)) != CRYOLITE_OK) return code;
   for (int b = 0; b < context->model->buffer_count; ++b)
     if ((code = crop(context, b)) != CRYOLITE_OK) return code;
@@ -199,9 +174,6 @@ int cryolite_device_create(cryolite_context* context) {
 }
 
 void cryolite_device_destroy(cryolite_context* context) {
-  for (int b = 0; context->staged && b < context->model->buffer_count; ++b)
-    if (context->staged[b].device) halide_device_free(context, &context->staged[b]);
-  free(context->staged);
   if (context->device_homes && context->buffers)
     for (int b = 0; b < context->model->buffer_count; ++b)
       if (context->buffers[b].device) halide_device_release_crop(context, &context->buffers[b]);
@@ -225,33 +197,27 @@ int cryolite_device_upload_inputs(cryolite_context* context) {
   return CRYOLITE_OK;
 }
 
-static bool is_on_host(const cryolite_step* step) { return step->touches_host || step->extern_stage; }
-
-int cryolite_device_before_step(cryolite_context* context, const cryolite_step* step) {
+int cryolite_device_before_host_step(cryolite_context* context, const cryolite_step* step) {
   for (int a = 0; a < step->input_count; ++a) {
-    const int index = step->buffers[a];
-    if (index < 0 || !context->buffers[index].device) continue;
-    const uint8_t home = context->model->buffers[index].home;
-    if (context->staged[index].device && copy_staged(context, index, false) != 0) return CRYOLITE_KERNEL_FAILED;
-    if (!is_on_host(step) || home == CRYOLITE_WEIGHT || home == CRYOLITE_INPUT) continue;
-    context->buffers[index].flags = halide_buffer_flag_device_dirty;
-    if (halide_copy_to_host(context, &context->buffers[index]) != 0) return CRYOLITE_KERNEL_FAILED;
+    if (step->buffers[a] < 0) continue;
+    halide_buffer_t* buffer = &context->buffers[step->buffers[a]];
+    const uint8_t home = context->model->buffers[step->buffers[a]].home;
+    if (!buffer->device || home == CRYOLITE_WEIGHT || home == CRYOLITE_INPUT) continue;
+    buffer->flags = halide_buffer_flag_device_dirty;
+    if (halide_copy_to_host(context, buffer) != 0) return CRYOLITE_KERNEL_FAILED;
   }
-  point_at_staged(context, step, true);
   return CRYOLITE_OK;
 }
 
-int cryolite_device_after_step(cryolite_context* context, const cryolite_step* step) {
+int cryolite_device_after_host_step(cryolite_context* context, const cryolite_step* step) {
   for (int a = step->input_count; a < step->input_count + step->output_count; ++a) {
-    const int index = step->buffers[a];
-    if (index < 0 || !context->buffers[index].device) continue;
-    halide_buffer_t* written = context->staged[index].device ? &context->staged[index] : &context->buffers[index];
-    if (step->extern_stage) written->flags = halide_buffer_flag_host_dirty;
-    if ((written->flags & halide_buffer_flag_host_dirty) && halide_copy_to_device(context, written, NULL) != 0)
+    if (step->buffers[a] < 0) continue;
+    halide_buffer_t* buffer = &context->buffers[step->buffers[a]];
+    if (!buffer->device) continue;
+    if (step->extern_stage) buffer->flags = halide_buffer_flag_host_dirty;
+    if ((buffer->flags & halide_buffer_flag_host_dirty) && halide_copy_to_device(context, buffer, NULL) != 0)
       return CRYOLITE_KERNEL_FAILED;
-    if (context->staged[index].device && copy_staged(context, index, true) != 0) return CRYOLITE_KERNEL_FAILED;
   }
-  point_at_staged(context, step, false);
   return CRYOLITE_OK;
 }
 

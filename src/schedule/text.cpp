@@ -134,11 +134,17 @@ GroupSchedule renamed(GroupSchedule schedule, const std::vector<std::pair<std::s
         return;
       }
   };
+  const auto change_argument = [&](Argument& argument) {
+    if (auto* word = std::get_if<std::string>(&argument)) change(*word);
+  };
   for (FuncSchedule& line : schedule.funcs) {
     change(line.func);
-    for (Directive& call : line.directives)
-      for (Argument& argument : call.arguments)
-        if (auto* word = std::get_if<std::string>(&argument)) change(*word);
+    for (Directive& call : line.directives) {
+      // Loops may be called as Funcs are, so only those arguments that name a Func are changed.
+      if (call.arguments.empty()) continue;
+      if (call.call == "compute_at" || call.call == "store_at") change_argument(call.arguments.front());
+      if (call.call == "rfactor") change_argument(call.arguments.back());
+    }
   }
   return schedule;
 }

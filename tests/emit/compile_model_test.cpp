@@ -124,6 +124,33 @@ TEST(CompileModel, SharesOneKernelBetweenEqualGroups) {
             1e-4);
 }
 
+TEST(CompileModel, RunsExternStagesBetweenKernels) {
+  const graph::Graph graph = graph_with_weights(R"(graph top (x: f32[3,20], w: f32[20]) -> (v, i) {
+    const k: i64[1] = {4}
+    add: a: f32[3,20] = Add(x, w)
+    top: t: f32[3,4], i: i64[3,4] = TopK(a, k) {axis=1, largest=1, sorted=1}
+    neg: v: f32[3,4] = Neg(t)
+  })");
+  const auto inputs = test::random_inputs(graph);
+  for (const char* target : {"host", "opencl"}) {
+    const TemporaryFolder folder;
+    compile(planned(graph, target), options_for("top", folder.path(), target));
+    const auto results = LoadedModel(folder.path(), "top", 1).run(inputs);
+    const auto values = results[0].as_doubles(), indices = results[1].as_doubles();
+    for (int row = 0; row < 3; ++row) {
+      std::vector<std::pair<double, int>> sums;
+      for (int column = 0; column < 20; ++column)
+        sums.emplace_back(-(inputs[0].as<float>()[row * 20 + column] + graph.values[1].constant->as<float>()[column]),
+                          column);
+      std::sort(sums.begin(), sums.end());
+      for (int place = 0; place < 4; ++place) {
+        EXPECT_FLOAT_EQ(values[row * 4 + place], sums[place].first) << target;
+        EXPECT_EQ(indices[row * 4 + place], sums[place].second) << target;
+      }
+    }
+  }
+}
+
 TEST(CompileModel, LeavesNothingBehindAsideOfItsFiles) {
   const graph::Graph graph = graph_with_weights(conv_relu);
   const TemporaryFolder folder;

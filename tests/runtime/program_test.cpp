@@ -53,7 +53,8 @@ struct Workshop {
       write_file(folder.file(graph.name + "_y" + std::to_string(i)), *outputs[i].bytes);
   }
 
-  Finished build_and_run(const std::string& source, const std::string& language = "c") const {
+  Finished build_and_run(const std::string& source, const std::string& language = "c",
+                         const std::vector<std::string>& libraries = {}) const {
     const std::string file = folder.file("program." + language), program = folder.file("program");
     write_file(file, source);
     std::vector<std::string> words =
@@ -62,6 +63,7 @@ struct Workshop {
     for (const char* word : {"-Wall", "-Wextra", "-Werror", "-O1", "-D_GNU_SOURCE", "-I"}) words.push_back(word);
     for (const std::string& word : {folder.path(), file, std::string("-o"), program, "-L" + folder.path()})
       words.push_back(word);
+    words.insert(words.end(), libraries.begin(), libraries.end());
     for (const char* word : {"-lfirst", "-lsecond", "-lpthread", "-ldl", "-lm"}) words.push_back(word);
     const Finished built = run({words});
     EXPECT_TRUE(built.is_well()) << built.output;
@@ -167,10 +169,22 @@ int main(int, char** argv) {
 TEST(Program, AllocatesNothingAfterCreate) {
   const Workshop workshop;
   workshop.write_data(workshop.first);
+  // A kernel that asks for 64 KiB in each of its threads, and for 256 KiB outside of them.
+  const graph::Graph third = graph::parse_text(R"(graph third (x: f32[4,64,256]) -> (y) {
+    exp: a: f32[4,64,256] = Exp(x)
+    neg: b: f32[4,64,256] = Neg(a)
+    sum: y: f32[4,64,256] = Add(b, b)
+  })");
+  const plan::Plan plan = planned(third);
+  ASSERT_EQ(plan.groups.size(), 1u);
+  compile_model(plan, schedule::parse_text("group sum\nsum.parallel(n)\nneg.compute_at(sum, n).store_in(Heap)\n"
+                                           "exp.compute_root().parallel(n)\n", "schedule"),
+                options_for("third", workshop.folder.path()));
   const Finished finished = workshop.build_and_run(std::string(R"(
 #include <dlfcn.h>
 #include <sys/mman.h>
 #include "first.h"
+#include "third.h"
 )") + helpers + R"(
 extern void* __libc_malloc(size_t);
 extern void* __libc_calloc(size_t, size_t);
@@ -204,10 +218,23 @@ int main(int argc, char** argv) {
     counts = 0;
     if (count != 0) { printf("%d allocations with %d threads\n", count, threads); return 4; }
     first_destroy(context);
+    static float in[65536], out[65536];
+    for (int i = 0; i < 65536; ++i) in[i] = (float)(i % 7) * 0.25f;
+    third_context* third;
+    if (third_create(&third, threads, NULL) != 0) return 5;
+    count = 0;
+    counts = 1;
+    for (int repeat = 0; repeat < 20; ++repeat)
+      if (third_infer(third, in, out) != 0) return 6;
+    counts = 0;
+    if (count != 0) { printf("%d allocations with %d threads\n", count, threads); return 7; }
+    for (int i = 0; i < 65536; ++i)
+      if (!(fabsf(out[i] + 2 * expf(in[i])) < 1e-4f)) return 8;
+    third_destroy(third);
   }
   return 0;
 }
-)");
+)", "c", {"-lthird"});
   EXPECT_TRUE(finished.is_well()) << finished.describe() << finished.output;
 }
 

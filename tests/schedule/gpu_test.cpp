@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <nlohmann/json.hpp>
 #include <random>
 
 #include "base/subprocess.h"
@@ -146,7 +147,7 @@ TEST(GpuKernels, ReductionsGoWhereTheirReadersCanReachThem) {
         const graph::Graph graph = graph::parse_text(group.text);
         static std::vector<lower::LoweredGroup> kept;
         kept.push_back(lower::lower(graph));
-        return gpu::kernels_of(kept.back());
+        return gpu::kernels_of(graph, kept.back());
       }
     throw std::runtime_error("no case " + wanted);
   };
