@@ -226,15 +226,15 @@ static int run_extern(cryolite_context* context, const cryolite_step* step) {
 
 static int run_step(cryolite_context* context, int index) {
   const cryolite_step* step = &context->model->steps[index];
-  const bool on_device = context->model->device_interface != NULL;
+  const bool syncs = context->model->device_interface && (step->touches_host || step->extern_stage);
   context->step = index;
-  if (on_device && cryolite_device_before_step(context, step) != 0) return CRYOLITE_KERNEL_FAILED;
+  if (syncs && cryolite_device_before_host_step(context, step) != 0) return CRYOLITE_KERNEL_FAILED;
   if (step->kernel) {
     if (step->kernel(context->arguments + context->argument_begin[index]) != 0) return CRYOLITE_KERNEL_FAILED;
   } else if (run_extern(context, step) != CRYOLITE_OK) {
     return CRYOLITE_STAGE_FAILED;
   }
-  if (on_device && cryolite_device_after_step(context, step) != 0) return CRYOLITE_KERNEL_FAILED;
+  if (syncs && cryolite_device_after_host_step(context, step) != 0) return CRYOLITE_KERNEL_FAILED;
   return CRYOLITE_OK;
 }
 

@@ -50,8 +50,6 @@ struct cryolite_context {
   halide_buffer_t* device_homes;      /* device targets: arena, weights, inputs, outputs as flat memory */
   halide_dimension_t* device_home_dimensions;
   int device_home_count;
-  int64_t device_alignment;           /* bytes, of the start of a kernel's argument; 1 where any will do */
-  halide_buffer_t* staged;            /* by buffer: memory of its own for a view that starts elsewhere */
 
   atomic_int has_error;
   char error[cryolite_error_capacity];
@@ -78,8 +76,8 @@ int cryolite_threads_start(int threads);
 int cryolite_device_create(cryolite_context* context);
 void cryolite_device_destroy(cryolite_context* context);
 int cryolite_device_upload_inputs(cryolite_context* context);
-int cryolite_device_before_step(cryolite_context* context, const cryolite_step* step);
-int cryolite_device_after_step(cryolite_context* context, const cryolite_step* step);
+int cryolite_device_before_host_step(cryolite_context* context, const cryolite_step* step);
+int cryolite_device_after_host_step(cryolite_context* context, const cryolite_step* step);
 int cryolite_device_download_outputs(cryolite_context* context);
 
 #endif
