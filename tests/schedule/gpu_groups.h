@@ -87,12 +87,17 @@ inline std::vector<GroupCase> reduction_cases() {
   const auto reduce = [](const char* name, const char* x, const char* y, const char* call) {
     return GroupCase{name, node_text(name, fmt::format("x: f32{}", x), fmt::format("f32{}", y), call)};
   };
+  const auto along = [](const char* name, const char* x, const char* y, const char* op, int axis, int keep) {
+    return GroupCase{name, fmt::format("graph {} (x: f32{}) -> (y) {{\n  const a: i64[1] = {{{}}}\n"
+                                       "  node1: y: f32{} = {}(x, a) {{keepdims={}}}\n}}",
+                                       name, x, axis, y, op, keep)};
+  };
   return {
-      reduce("reduce_rows", "[3,100]", "[3]", "ReduceSum(x) {axes=[1], keepdims=0}"),
-      reduce("reduce_columns", "[300,10]", "[1,10]", "ReduceMean(x) {axes=[0], keepdims=1}"),
-      reduce("reduce_all", "[5,6,7]", "[1,1,1]", "ReduceMax(x) {axes=[0,1,2], keepdims=1}"),
-      reduce("reduce_to_scalar", "[5,6,7]", "[]", "ReduceSum(x) {axes=[0,1,2], keepdims=0}"),
-      reduce("reduce_long", "[2,5000]", "[2,1]", "ReduceSum(x) {axes=[1], keepdims=1}"),
+      along("reduce_rows", "[3,100]", "[3]", "ReduceSum", 1, 0),
+      along("reduce_columns", "[300,10]", "[1,10]", "ReduceMean", 0, 1),
+      reduce("reduce_all", "[5,6,7]", "[1,1,1]", "ReduceMax(x) {keepdims=1}"),
+      reduce("reduce_to_scalar", "[5,6,7]", "[]", "ReduceSum(x) {keepdims=0}"),
+      along("reduce_long", "[2,5000]", "[2,1]", "ReduceSum", 1, 1),
       reduce("global_pool", "[1,64,7,7] @[0,2,3,1]", "[1,64,1,1] @[0,2,3,1]", "GlobalAveragePool(x)"),
       reduce("global_pool_row_major", "[2,64,7,7]", "[2,64,1,1]", "GlobalAveragePool(x)"),
       reduce("softmax_one_row", "[1,1000]", "[1,1000]", "Softmax(x) {axis=1}"),
