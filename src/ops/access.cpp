@@ -49,7 +49,8 @@ void require_element(const Graph& graph, const Node& node, size_t input,
   const ElementType element = graph.input_type(node, input).element;
   if (std::find(allowed.begin(), allowed.end(), element) != allowed.end()) return;
   std::string names;
-  for (ElementType type : allowed) names += fmt::format("{}{}", names.empty() ? "" : ", ", graph::name_of(type));
+  for (ElementType type : allowed)
+    names += fmt::format("{}{}", names.empty() ? "" : ", ", graph::name_of(type));
   throw Error(fmt::format("{} does not take elements of type {}", node.op_type, graph::name_of(element)),
               {.node = node.name, .value = graph.value(node.inputs[input]).name},
               fmt::format("cast the value to one of {}", names));

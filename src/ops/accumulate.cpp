@@ -102,15 +102,4 @@ bool is_empty(const std::vector<int64_t>& extents) {
 
 Expr constant(Type type, double number) { return Halide::Internal::make_const(type, number); }
 
-Expr is_not_a_number(Expr x) {
-  const Type bits = x.type().with_code(halide_type_uint);
-  const Expr magnitude = Halide::reinterpret(bits, x) & (bits.max() >> 1);
-  const Expr infinity =
-      Halide::reinterpret(bits, constant(x.type(), std::numeric_limits<double>::infinity()));
-  return magnitude > infinity;
-}
-
-Expr nan_safe_exp(Expr x) { return Halide::select(is_not_a_number(x), x, Halide::exp(x)); }
-Expr nan_safe_log(Expr x) { return Halide::select(is_not_a_number(x), x, Halide::log(x)); }
-
 }  // namespace cryolite::ops

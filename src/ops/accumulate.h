@@ -36,11 +36,5 @@ bool is_empty(const std::vector<int64_t>& extents);
 
 /// A real number as a constant of a type.
 Halide::Expr constant(Halide::Type type, double number);
-/// Whether a float32 or float64 is not a number, by its bits: Halide lets LLVM take sums to be numbers, and a
-/// comparison of floats with itself, or is_nan, to be known.
-Halide::Expr is_not_a_number(Halide::Expr x);
-/// exp and log that keep what is not a number: Halide's own vectors turn it into finite numbers.
-Halide::Expr nan_safe_exp(Halide::Expr x);
-Halide::Expr nan_safe_log(Halide::Expr x);
 
 }  // namespace cryolite::ops

@@ -85,7 +85,7 @@ void shrink(Builder& build) {
   with_attributes(build, [](const Expr& x, const Node& node) {
     const Expr wide = x.type().is_float() ? x : Halide::cast(Halide::Float(64), x);
     const Expr lambda = parameter(wide, node, "lambd", 0.5f), bias = parameter(wide, node, "bias", 0.0f);
-    return Halide::select(wide < -lambda, wide + bias, wide > lambda, wide - bias, constant_like(wide, 0));
+    return Halide::select(wide<-lambda, wide + bias, wide> lambda, wide - bias, constant_like(wide, 0));
   });
 }
 
@@ -134,8 +134,7 @@ void clip(Builder& build) {
 /// As in inference: the data as it is, and a mask of ones.
 void dropout(Builder& build) {
   build.define(0, [&](const Index& at) { return build.read(0, at); });
-  if (build.has_output(1))
-    build.define(1, [](const Index&) { return Halide::cast(Halide::UInt(8), 1); });
+  if (build.has_output(1)) build.define(1, [](const Index&) { return Halide::cast(Halide::UInt(8), 1); });
 }
 void check_dropout(const Graph& graph, const Node& node) {
   require_inputs(node, 1);
@@ -149,7 +148,8 @@ AccessMaps dropout_access(const Graph&, const Node& node) {
   return maps;
 }
 
-Operator activation(std::string_view name, int64_t (*flops)(const Graph&, const Node&), void (*algorithm)(Builder&),
+Operator activation(std::string_view name, int64_t (*flops)(const Graph&, const Node&),
+                    void (*algorithm)(Builder&),
                     void (*check)(const Graph&, const Node&) = check_float_input) {
   return {name, Category::Injective, Kernel::Pointwise, pointwise_access, flops, check, algorithm};
 }

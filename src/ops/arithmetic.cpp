@@ -65,11 +65,11 @@ void modulo(Builder& build) {
 /// A NaN on either side is the result, as in numpy.
 Expr larger_of(Expr a, Expr b) {
   if (!a.type().is_float()) return Halide::max(a, b);
-  return Halide::select(Halide::strict_float(a > b) || Halide::is_nan(a), a, b);
+  return Halide::select(Halide::strict_float(a > b) || is_not_a_number(a), a, b);
 }
 Expr smaller_of(Expr a, Expr b) {
   if (!a.type().is_float()) return Halide::min(a, b);
-  return Halide::select(Halide::strict_float(a < b) || Halide::is_nan(a), a, b);
+  return Halide::select(Halide::strict_float(a < b) || is_not_a_number(a), a, b);
 }
 
 /// All inputs folded from the left.
@@ -103,7 +103,8 @@ Expr integer_power(const Expr& base, const Expr& exponent) {
   }
   const Expr number = Halide::cast(base.type(), result);
   const Expr one = constant_like(base, 1);
-  if (base.type().is_uint()) return Halide::select(left < 0, Halide::select(base == one, one, base - base), number);
+  if (base.type().is_uint())
+    return Halide::select(left < 0, Halide::select(base == one, one, base - base), number);
   const Expr of_minus_one = Halide::select((left & 1) == 1, -one, one);
   const Expr is_unit = base == one || base == -one;
   const Expr fraction = Halide::select(base == one, one, is_unit, of_minus_one, constant_like(base, 0));
@@ -158,8 +159,8 @@ void check_mean(const Graph& graph, const Node& node) {
   check_operands(graph, node);
 }
 
-Operator arithmetic(std::string_view name, void (*check)(const Graph&, const Node&), void (*algorithm)(Builder&),
-                    int64_t (*flops)(const Graph&, const Node&) = shared_flops) {
+Operator arithmetic(std::string_view name, void (*check)(const Graph&, const Node&),
+                    void (*algorithm)(Builder&), int64_t (*flops)(const Graph&, const Node&) = shared_flops) {
   return {name, Category::Broadcast, Kernel::Pointwise, pointwise_access, flops, check, algorithm};
 }
 

@@ -33,7 +33,8 @@ AccessMaps cast_access(const graph::Graph&, const graph::Node& node) {
 
 constexpr Operator rows[] = {
     {"Cast", Category::Injective, Kernel::Pointwise, cast_access, flops_an_output<1>, check_one_input, cast},
-    {"CastLike", Category::Injective, Kernel::Pointwise, cast_access, flops_an_output<1>, check_one_input, cast},
+    {"CastLike", Category::Injective, Kernel::Pointwise, cast_access, flops_an_output<1>, check_one_input,
+     cast},
 };
 
 }  // namespace

@@ -15,7 +15,8 @@ int axis_of(const Graph& graph, const Node& node) {
 }
 
 std::vector<int64_t> top_k_parameters(const Graph& graph, const Node& node) {
-  return {axis_of(graph, node), graph::int_attribute(node, "largest", 1), graph::int_attribute(node, "sorted", 1)};
+  return {axis_of(graph, node), graph::int_attribute(node, "largest", 1),
+          graph::int_attribute(node, "sorted", 1)};
 }
 
 void check_top_k(const Graph& graph, const Node& node) {
@@ -34,8 +35,8 @@ int64_t top_k_flops(const Graph& graph, const Node& node) {
 }
 
 constexpr Operator rows[] = {
-    {"TopK", Category::Opaque, Kernel::Extern, every_input<AccessMap::Opaque>, top_k_flops, check_top_k, nullptr,
-     "cryolite_extern_topk", top_k_parameters},
+    {"TopK", Category::Opaque, Kernel::Extern, every_input<AccessMap::Opaque>, top_k_flops, check_top_k,
+     nullptr, "cryolite_extern_topk", top_k_parameters},
 };
 
 }  // namespace

@@ -24,22 +24,8 @@ Expr either(Expr a, Expr b) { return a | b; }
 Expr one_of(Expr a, Expr b) { return a ^ b; }
 Expr inverse(Expr x) { return x == constant_like(x, 0); }
 
-/// Magnitude of a 16-bit float as an integer, against that of its infinity: the conversion to float32 may assume
-/// that neither NaN nor infinity comes in.
-struct Bits {
-  Expr magnitude, infinity;
-  explicit Bits(const Expr& x)
-      : magnitude(Halide::reinterpret(Halide::UInt(16), x) & Halide::cast<uint16_t>(0x7fff)),
-        infinity(Halide::cast<uint16_t>(x.type().is_bfloat() ? 0x7f80 : 0x7c00)) {}
-};
-
-void is_not_a_number(Builder& build) {
-  build.define(0, [&](const Index& at) {
-    const Expr x = build.read(0, at);
-    if (x.type().bits() != 16) return Halide::is_nan(x);
-    const Bits bits(x);
-    return bits.magnitude > bits.infinity;
-  });
+void is_nan(Builder& build) {
+  build.define(0, [&](const Index& at) { return is_not_a_number(build.read(0, at)); });
 }
 
 /// Shifting by the width or more leaves nothing but the sign, and a negative shift counts as such a one (as
@@ -59,21 +45,14 @@ void bit_shift(Builder& build) {
   left ? binary<shifted_left>(build) : binary<shifted_right>(build);
 }
 
-void is_infinite(Builder& build) {
+void is_inf(Builder& build) {
   const bool positive = graph::int_attribute(build.node(), "detect_positive", 1) != 0;
   const bool negative = graph::int_attribute(build.node(), "detect_negative", 1) != 0;
   build.define(0, [&](const Index& at) {
     const Expr x = build.read(0, at);
-    if (x.type().bits() == 16) {
-      const Bits bits(x);
-      const Expr is_negative = Halide::reinterpret(Halide::Int(16), x) < Halide::cast<int16_t>(0);
-      return bits.magnitude == bits.infinity && ((is_negative && negative) || (!is_negative && positive));
-    }
-    const Expr zero = constant_like(x, 0);
-    Expr counts = Halide::Internal::const_false();
-    if (positive) counts = counts || x > zero;
-    if (negative) counts = counts || x < zero;
-    return Halide::is_inf(x) && Halide::strict_float(counts);
+    const Halide::Type bits = Halide::Int(x.type().bits());
+    const Expr is_negative = Halide::reinterpret(bits, x) < Halide::Internal::make_zero(bits);
+    return is_infinite(x) && ((is_negative && negative) || (!is_negative && positive));
   });
 }
 
@@ -102,7 +81,8 @@ void check_shift(const Graph& graph, const Node& node) {
   check_integers(graph, node);
   const std::string direction = graph::string_attribute(node, "direction", "");
   if (direction != "LEFT" && direction != "RIGHT")
-    throw Error(fmt::format("BitShift's direction is \"{}\"", direction), {.node = node.name}, "use LEFT or RIGHT");
+    throw Error(fmt::format("BitShift's direction is \"{}\"", direction), {.node = node.name},
+                "use LEFT or RIGHT");
 }
 void check_where(const Graph& graph, const Node& node) {
   require_element(graph, node, 0, {ElementType::Bool});
@@ -131,8 +111,8 @@ std::span<const Operator> logic_operators() {
       row("BitwiseOr", check_integers, binary<either>),
       row("BitwiseXor", check_integers, binary<one_of>),
       row("BitShift", check_shift, bit_shift),
-      row("IsNaN", check_float_input, is_not_a_number, Category::Injective),
-      row("IsInf", check_float_input, is_infinite, Category::Injective),
+      row("IsNaN", check_float_input, is_nan, Category::Injective),
+      row("IsInf", check_float_input, is_inf, Category::Injective),
       row("Where", check_where, where),
   };
   return rows;

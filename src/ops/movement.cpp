@@ -32,8 +32,8 @@ void split_index(Expr linear, const Extents& extents, size_t begin, size_t end, 
   }
 }
 
-/// The index under `from` of the element that stands at `at` under `to`. Shapes are cut into the shortest runs
-/// of equal products, so that axes which a reshape leaves alone keep their plain index.
+/// The index under `from` of the element that stands at `at` under `to`. Shapes are cut into the shortest
+/// runs of equal products, so that axes which a reshape leaves alone keep their plain index.
 Index reshaped_index(const Index& at, const Extents& to, const Extents& from) {
   Index result(from.size(), 0);
   size_t t = 0, f = 0;
@@ -42,8 +42,10 @@ Index reshaped_index(const Index& at, const Extents& to, const Extents& from) {
     int64_t t_count = 1, f_count = 1;
     do {
       const bool take_to = t_end < to.size() && (t_count <= f_count || f_end == from.size());
-      if (take_to) t_count *= to[t_end++];
-      else f_count *= from[f_end++];
+      if (take_to)
+        t_count *= to[t_end++];
+      else
+        f_count *= from[f_end++];
     } while (t_count != f_count || (t_count == 1 && f_count == 1 && t_end + f_end < to.size() + from.size()));
     split_index(joined_index(at, to, t, t_end), from, f, f_end, result);
     t = t_end;
@@ -110,7 +112,8 @@ void concat(Builder& build) {
     for (size_t o = operands.size(); o-- > 0;) {
       const auto [input, first] = operands[o];
       const int extent = static_cast<int>(build.extents(input)[axis]);
-      const Expr inside = operands.size() == 1 ? at[axis] - first : Halide::clamp(at[axis] - first, 0, extent - 1);
+      const Expr inside =
+          operands.size() == 1 ? at[axis] - first : Halide::clamp(at[axis] - first, 0, extent - 1);
       const Expr element = build.read(input, with(at, axis, inside));
       picked = picked.defined() ? Halide::select(at[axis] < first + extent, element, picked) : element;
     }
@@ -156,7 +159,8 @@ void tile(Builder& build) {
   build.define(0, [&](const Index& at) {
     Index from = at;
     for (size_t axis = 0; axis < at.size(); ++axis)
-      if (extents[axis] != wanted[axis]) from[axis] = at[axis] % static_cast<int>(std::max<int64_t>(1, extents[axis]));
+      if (extents[axis] != wanted[axis])
+        from[axis] = at[axis] % static_cast<int>(std::max<int64_t>(1, extents[axis]));
     return build.read(0, from);
   });
 }
@@ -169,7 +173,8 @@ void depth_to_space(Builder& build) {
   const bool is_crd = graph::string_attribute(build.node(), "mode", "DCR") == "CRD";
   build.define(0, [&](const Index& at) {
     const Expr in_y = at[2] % block, in_x = at[3] % block;
-    const Expr channel = is_crd ? (at[1] * block + in_y) * block + in_x : (in_y * block + in_x) * channels + at[1];
+    const Expr channel =
+        is_crd ? (at[1] * block + in_y) * block + in_x : (in_y * block + in_x) * channels + at[1];
     return build.read(0, {at[0], channel, at[2] / block, at[3] / block});
   });
 }
@@ -209,7 +214,8 @@ void check_two_inputs(const Graph&, const Node& node) { require_inputs(node, 2);
 constexpr auto permuted = first_and_others<AccessMap::Permute, AccessMap::Broadcast>;
 constexpr auto broadcast = every_input<AccessMap::Broadcast>;
 
-constexpr Operator moving(std::string_view name, void (*check)(const Graph&, const Node&), void (*algorithm)(Builder&)) {
+constexpr Operator moving(std::string_view name, void (*check)(const Graph&, const Node&),
+                          void (*algorithm)(Builder&)) {
   return {name, Category::Injective, Kernel::Pointwise, permuted, no_flops, check, algorithm};
 }
 
@@ -220,8 +226,8 @@ constexpr Operator rows[] = {
     moving("Unsqueeze", check_reshape, reshape),
     moving("Transpose", check_transpose, transpose),
     {"Expand", Category::Broadcast, Kernel::Pointwise, broadcast, no_flops, check_one_input, expand},
-    {"Concat", Category::Injective, Kernel::Pointwise, every_input<AccessMap::Permute>, no_flops, check_concat,
-     concat},
+    {"Concat", Category::Injective, Kernel::Pointwise, every_input<AccessMap::Permute>, no_flops,
+     check_concat, concat},
     moving("Split", check_split, split),
     {"Tile", Category::Broadcast, Kernel::Pointwise, permuted, no_flops, check_one_input, tile},
     moving("DepthToSpace", check_blocks, depth_to_space),

@@ -43,7 +43,8 @@ Expr source_position(const std::string& mode, const Expr& position, int extent) 
   if (mode == "reflect" && extent > 1) {
     const int period = 2 * (extent - 1);
     const Expr phase = position % period;
-    return Halide::clamp(Halide::min(phase, period - phase), 0, extent - 1);  // so that Halide knows the bound
+    return Halide::clamp(Halide::min(phase, period - phase), 0,
+                         extent - 1);  // so that Halide knows the bound
   }
   return Halide::clamp(position, 0, extent - 1);
 }
@@ -82,13 +83,15 @@ void check_pad(const Graph& graph, const Node& node) {
   if (mode != "constant" && mode != "reflect" && mode != "edge" && mode != "wrap")
     throw Error(fmt::format("Pad's mode is \"{}\"", mode), {.node = node.name},
                 "use constant, reflect, edge or wrap");
-  if (mode != "constant" && graph.input_type(node, 0).elements() == 0 && graph.output_type(node).elements() > 0)
-    throw Error("Pad has nothing to repeat: its input is empty", {.node = node.name}, "use the mode constant");
+  if (mode != "constant" && graph.input_type(node, 0).elements() == 0 &&
+      graph.output_type(node).elements() > 0)
+    throw Error("Pad has nothing to repeat: its input is empty", {.node = node.name},
+                "use the mode constant");
 }
 
 constexpr Operator rows[] = {
-    {"Pad", Category::Injective, Kernel::Pointwise, first_and_others<AccessMap::Permute, AccessMap::Broadcast>,
-     no_flops, check_pad, pad},
+    {"Pad", Category::Injective, Kernel::Pointwise,
+     first_and_others<AccessMap::Permute, AccessMap::Broadcast>, no_flops, check_pad, pad},
 };
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include "ops/access.h"
 #include "ops/accumulate.h"
 #include "ops/families.h"
+#include "ops/functions.h"
 
 /// Reduce*, ArgMax, ArgMin: whole axes to a point.
 ///
@@ -60,7 +61,7 @@ Expr square_root(Expr total, int64_t) {
 
 Expr logarithm_of_total(Expr total, int64_t count) {
   if (count == 0) return total.type().min();
-  return real(total, nan_safe_log);
+  return real(total, [](Expr x) { return logarithm(x); });
 }
 
 /// Integers are divided as C does, toward zero; Halide's division rounds down.
@@ -178,13 +179,13 @@ void reduce_log_sum_exp(Builder& build) {
   };
   const LaidFunc sum = reduce_stage(
       build, "sum", walk, zero(type), add,
-      [&](const Index& source, const Index& i) { return nan_safe_exp(element(source) - offset(i)); });
+      [&](const Index& source, const Index& i) { return exponential(element(source) - offset(i)); });
   const bool is_nothing = count_of(build.extents(0), axes) == 0;
   build.define(0, [&](const Index& i) {
     if (is_nothing) return build.output_type().min();
     const Expr total = sum.at(i), greatest = most.at(i);
     return Halide::select(Halide::is_inf(greatest) && !is_not_a_number(total), greatest,
-                          nan_safe_log(total) + offset(i));
+                          logarithm(total) + offset(i));
   });
 }
 

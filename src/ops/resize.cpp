@@ -10,8 +10,8 @@
 #include "ops/builder.h"
 #include "ops/families.h"
 
-/// Resize: along each axis an output position maps to a real position of the input, which is rounded (nearest) or
-/// weighs 2 or 4 neighbours (linear, cubic); axes multiply.
+/// Resize: along each axis an output position maps to a real position of the input, which is rounded
+/// (nearest) or weighs 2 or 4 neighbours (linear, cubic); axes multiply.
 namespace cryolite::ops {
 namespace {
 
@@ -57,7 +57,8 @@ std::vector<ResizedAxis> resized_axes(const Graph& graph, const Node& node) {
   axes = graph::ints_attribute(node, "axes", axes);
   std::vector<ResizedAxis> resized(rank);
   for (int axis = 0; axis < rank; ++axis)
-    resized[axis] = {from[axis], to[axis], static_cast<double>(to[axis]) / static_cast<double>(from[axis]), 0, 1};
+    resized[axis] = {from[axis], to[axis], static_cast<double>(to[axis]) / static_cast<double>(from[axis]), 0,
+                     1};
   const auto has_elements = [&](size_t input) {
     return input < node.inputs.size() && node.inputs[input] != graph::absent &&
            graph.input_type(node, input).elements() > 0;
@@ -87,7 +88,8 @@ std::vector<ResizedAxis> resized_axes(const Graph& graph, const Node& node) {
   return resized;
 }
 
-/// x as a real position of the input, in float32 as other runtimes compute it: ties of `nearest` depend on it.
+/// x as a real position of the input, in float32 as other runtimes compute it: ties of `nearest` depend on
+/// it.
 Expr source_of(const ResizedAxis& axis, const Options& options, const Expr& at) {
   const Expr x = Halide::cast<float>(at);
   const auto scale = static_cast<float>(axis.scale);
@@ -115,10 +117,14 @@ Expr source_of(const ResizedAxis& axis, const Options& options, const Expr& at) 
 /// The integer that a position rounds to, before it is clamped into the input.
 Expr rounded(const std::string& mode, const Expr& x) {
   Expr whole;
-  if (mode == "floor") whole = Halide::floor(x);
-  else if (mode == "ceil") whole = Halide::ceil(x);
-  else if (mode == "round_prefer_ceil") whole = Halide::floor(x + 0.5f);
-  else whole = Halide::ceil(x - 0.5f);
+  if (mode == "floor")
+    whole = Halide::floor(x);
+  else if (mode == "ceil")
+    whole = Halide::ceil(x);
+  else if (mode == "round_prefer_ceil")
+    whole = Halide::floor(x + 0.5f);
+  else
+    whole = Halide::ceil(x - 0.5f);
   return Halide::cast<int>(whole);
 }
 
@@ -190,7 +196,8 @@ std::vector<Tap> taps_of(const ResizedAxis& axis, const Options& options, const 
 Expr weighted(const Builder& build, const std::vector<std::vector<Tap>>& taps, Index& chosen, size_t axis) {
   if (axis == taps.size()) {
     const Expr element = build.read(0, chosen);
-    const bool as_is = std::all_of(taps.begin(), taps.end(), [](const auto& t) { return !t[0].weight.defined(); });
+    const bool as_is =
+        std::all_of(taps.begin(), taps.end(), [](const auto& t) { return !t[0].weight.defined(); });
     return as_is || element.type() == Halide::Float(64) ? element : Halide::cast<float>(element);
   }
   Expr sum;
@@ -218,7 +225,8 @@ void resize(Builder& build) {
     Index chosen(at.size());
     const Expr value = weighted(build, taps, chosen, 0);
     if (options.coordinates != "tf_crop_and_resize") return value;
-    return Halide::select(is_inside, value, Halide::Internal::make_const(value.type(), double{options.extrapolated}));
+    return Halide::select(is_inside, value,
+                          Halide::Internal::make_const(value.type(), double{options.extrapolated}));
   });
 }
 
@@ -240,7 +248,8 @@ void check_resize(const Graph& graph, const Node& node) {
   require_one_of(node, "nearest_mode", options.rounding,
                  {"round_prefer_floor", "round_prefer_ceil", "floor", "ceil"});
   if (graph::int_attribute(node, "antialias", 0) != 0 && options.mode != "nearest")
-    throw Error("Resize with antialias is not supported", {.node = node.name}, "export it with antialias = 0");
+    throw Error("Resize with antialias is not supported", {.node = node.name},
+                "export it with antialias = 0");
   if (graph.input_type(node, 0).elements() == 0)
     throw Error("Resize of a tensor without elements", {.node = node.name}, "repair the model");
   resized_axes(graph, node);

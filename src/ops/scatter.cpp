@@ -44,7 +44,8 @@ void scatter_into_copy(Builder& build, const std::vector<int64_t>& domain,
   copy.definition() = build.read(0, build.index(copy));
   if (build.graph().input_type(build.node(), 1).elements() > 0) {
     const auto ranges = ranges_of(domain);
-    scatter(copy, build.reduction(copy, ranges.empty() ? std::vector<std::pair<Expr, Expr>>{{0, 1}} : ranges));
+    scatter(copy,
+            build.reduction(copy, ranges.empty() ? std::vector<std::pair<Expr, Expr>>{{0, 1}} : ranges));
   }
   build.define(0, [&](const Index& at) { return copy.at(at); });
 }
@@ -75,7 +76,8 @@ void scatter_elements(Builder& build) {
 void scatter_nd(Builder& build) {
   const std::string reduction = graph::string_attribute(build.node(), "reduction", "none");
   const auto extents = build.extents(0), index_extents = build.extents(1);
-  const int outer = static_cast<int>(index_extents.size()) - 1, depth = static_cast<int>(index_extents.back());
+  const int outer = static_cast<int>(index_extents.size()) - 1,
+            depth = static_cast<int>(index_extents.back());
   scatter_into_copy(build, build.extents(2), [&](LaidFunc& copy, const Halide::RDom& r) {
     Index from;
     for (int d = 0; d < build.rank(2); ++d) from.push_back(r[d]);
@@ -141,7 +143,8 @@ AccessMaps scatter_access(const Graph&, const Node&) {
 AccessMaps sum_access(const Graph&, const Node&) { return {AccessMap::WholeAxis, AccessMap::Broadcast}; }
 
 constexpr Operator rows[] = {
-    {"ScatterElements", Category::Opaque, Kernel::Rows, scatter_access, no_flops, check_scatter, scatter_elements},
+    {"ScatterElements", Category::Opaque, Kernel::Rows, scatter_access, no_flops, check_scatter,
+     scatter_elements},
     {"ScatterND", Category::Opaque, Kernel::Rows, scatter_access, no_flops, check_scatter, scatter_nd},
     {"CumSum", Category::Opaque, Kernel::Rows, sum_access, flops_an_output<1>, check_cumulative_sum,
      cumulative_sum},

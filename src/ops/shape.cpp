@@ -107,9 +107,10 @@ constexpr Operator rows[] = {
      constant_of_shape},
     {"Range", Category::Broadcast, Kernel::Pointwise, from_shape, flops_an_output<2>, check_inputs<3>, range},
     {"EyeLike", Category::Injective, Kernel::Pointwise, from_shape, no_flops, check_one_input, eye_like},
-    {"Trilu", Category::Injective, Kernel::Pointwise, first_and_others<AccessMap::Identity, AccessMap::Broadcast>,
-     no_flops, check_one_input, trilu},
-    {"OneHot", Category::Broadcast, Kernel::Pointwise, from_shape, flops_an_output<1>, check_inputs<3>, one_hot},
+    {"Trilu", Category::Injective, Kernel::Pointwise,
+     first_and_others<AccessMap::Identity, AccessMap::Broadcast>, no_flops, check_one_input, trilu},
+    {"OneHot", Category::Broadcast, Kernel::Pointwise, from_shape, flops_an_output<1>, check_inputs<3>,
+     one_hot},
 };
 
 }  // namespace

@@ -22,7 +22,8 @@ SliceAxis slice_of(int64_t extent, int64_t start, int64_t end, int64_t step) {
     return position < 0 ? position + extent : position;
   };
   const int64_t lowest = step < 0 ? -1 : 0, highest = step < 0 ? extent - 1 : extent;
-  const int64_t first = std::clamp(from_end(start), step < 0 ? int64_t{0} : lowest, std::max(highest, int64_t{0}));
+  const int64_t first =
+      std::clamp(from_end(start), step < 0 ? int64_t{0} : lowest, std::max(highest, int64_t{0}));
   const int64_t stop = std::clamp(from_end(end), lowest, std::max(highest, lowest));
   const int64_t length = step < 0 ? first - stop : stop - first;
   const int64_t stride = step < 0 ? -step : step;
@@ -55,8 +56,8 @@ void check_slice(const Graph& graph, const Node& node) {
 }
 
 constexpr Operator rows[] = {
-    {"Slice", Category::Injective, Kernel::Pointwise, first_and_others<AccessMap::Permute, AccessMap::Broadcast>,
-     no_flops, check_slice, slice},
+    {"Slice", Category::Injective, Kernel::Pointwise,
+     first_and_others<AccessMap::Permute, AccessMap::Broadcast>, no_flops, check_slice, slice},
 };
 
 }  // namespace

@@ -4,6 +4,7 @@
 #include "ops/access.h"
 #include "ops/accumulate.h"
 #include "ops/families.h"
+#include "ops/functions.h"
 
 /// Softmax, LogSoftmax and Hardmax over one axis (ONNX since opset 13):
 ///
@@ -33,12 +34,12 @@ void softmax(Builder& build) {
   const LaidFunc most = max_stage(build, "max", axes, type, logit);
   const LaidFunc exps = build.stage("exp", build.extents(0), build.output_layout());
   const auto less_most = [&](const Index& i) { return logit(i) - most.at(reduced(i, axes)); };
-  exps.definition() = nan_safe_exp(less_most(build.index(exps)));
+  exps.definition() = exponential(less_most(build.index(exps)));
   const LaidFunc sum = sum_stage(build, "sum", axes, type, [&](const Index& i) { return Expr(exps.at(i)); });
   build.define(0, [&](const Index& i) {
     const Expr total = sum.at(reduced(i, axes));
     // Strict: were the logarithm added to the greatest first, logits of 1e10 would swallow it.
-    return is_log ? Halide::strict_float(less_most(i) - nan_safe_log(total)) : exps.at(i) / total;
+    return is_log ? Halide::strict_float(less_most(i) - logarithm(total)) : exps.at(i) / total;
   });
 }
 

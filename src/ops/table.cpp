@@ -11,26 +11,11 @@ namespace {
 
 /// Every family; a row of the table stands in exactly one of them.
 constexpr std::span<const Operator> (*families[])() = {
-    activation_operators,
-    unary_operators,
-    cast_operators,
-    arithmetic_operators,
-    logic_operators,
-    shape_operators,
-    movement_operators,
-    slice_operators,
-    gather_operators,
-    pad_operators,
-    resize_operators,
-    scatter_operators,
-    extern_operators,
-    convolution_operators,
-    conv_transpose_operators,
-    matmul_operators,
-    pool_operators,
-    reduce_operators,
-    normalization_operators,
-    softmax_operators,
+    activation_operators, unary_operators,       cast_operators,           arithmetic_operators,
+    logic_operators,      shape_operators,       movement_operators,       slice_operators,
+    gather_operators,     pad_operators,         resize_operators,         scatter_operators,
+    extern_operators,     convolution_operators, conv_transpose_operators, matmul_operators,
+    pool_operators,       reduce_operators,      normalization_operators,  softmax_operators,
 };
 
 std::vector<Operator> joined() {
@@ -66,22 +51,32 @@ void require_known_types(const graph::Graph& graph, const graph::Node& node) {
 
 std::string_view name_of(Category category) {
   switch (category) {
-    case Category::Injective: return "injective";
-    case Category::Broadcast: return "broadcast";
-    case Category::Reduction: return "reduction";
-    case Category::Opaque: return "opaque";
+    case Category::Injective:
+      return "injective";
+    case Category::Broadcast:
+      return "broadcast";
+    case Category::Reduction:
+      return "reduction";
+    case Category::Opaque:
+      return "opaque";
   }
   return "";
 }
 
 std::string_view name_of(AccessMap map) {
   switch (map) {
-    case AccessMap::Identity: return "identity";
-    case AccessMap::Broadcast: return "broadcast";
-    case AccessMap::Permute: return "permute";
-    case AccessMap::Window: return "window";
-    case AccessMap::WholeAxis: return "whole-axis";
-    case AccessMap::Opaque: return "opaque";
+    case AccessMap::Identity:
+      return "identity";
+    case AccessMap::Broadcast:
+      return "broadcast";
+    case AccessMap::Permute:
+      return "permute";
+    case AccessMap::Window:
+      return "window";
+    case AccessMap::WholeAxis:
+      return "whole-axis";
+    case AccessMap::Opaque:
+      return "opaque";
   }
   return "";
 }
@@ -93,8 +88,9 @@ std::span<const Operator> table() {
 
 const Operator* find(std::string_view op_type) {
   const auto rows = table();
-  const auto row = std::lower_bound(rows.begin(), rows.end(), op_type,
-                                    [](const Operator& a, std::string_view name) { return a.op_type < name; });
+  const auto row =
+      std::lower_bound(rows.begin(), rows.end(), op_type,
+                       [](const Operator& a, std::string_view name) { return a.op_type < name; });
   return row != rows.end() && row->op_type == op_type ? &*row : nullptr;
 }
 
@@ -120,7 +116,9 @@ bool is_elementwise(const graph::Graph& graph, const graph::Node& node) {
   const Operator* op = find(node.op_type);
   if (!op || op->kernel != Kernel::Pointwise || node.inputs.empty()) return false;
   const auto maps = op->access(graph, node);
-  const auto is_alike = [](AccessMap map) { return map == AccessMap::Identity || map == AccessMap::Broadcast; };
+  const auto is_alike = [](AccessMap map) {
+    return map == AccessMap::Identity || map == AccessMap::Broadcast;
+  };
   return std::all_of(maps.begin(), maps.end(), is_alike) &&
          std::find(maps.begin(), maps.end(), AccessMap::Identity) != maps.end();
 }

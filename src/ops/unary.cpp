@@ -11,7 +11,7 @@ using Halide::Expr;
 Expr absolute(Expr x) { return x.type().is_uint() ? x : Halide::cast(x.type(), Halide::abs(x)); }
 Expr negative(Expr x) { return -x; }
 Expr exp_of(Expr x) { return exponential(x); }
-Expr logarithm(Expr x) { return Halide::log(x); }
+Expr log_of(Expr x) { return logarithm(x); }
 Expr square_root(Expr x) { return Halide::sqrt(x); }
 Expr reciprocal(Expr x) { return constant_like(x, 1) / x; }
 Expr erf(Expr x) { return error_function(x); }
@@ -60,7 +60,7 @@ std::span<const Operator> unary_operators() {
       function("Abs", cheap, check_one_input, unary<absolute>),
       function("Neg", cheap, check_one_input, unary<negative>),
       function("Exp", dear, check_float_input, unary<exp_of>),
-      function("Log", dear, check_float_input, unary<logarithm>),
+      function("Log", dear, check_float_input, unary<log_of>),
       function("Sqrt", cheap, check_float_input, unary<square_root>),
       function("Reciprocal", cheap, check_float_input, unary<reciprocal>),
       function("Erf", dear, check_float_input, unary<erf>),

@@ -98,7 +98,7 @@ static int fits(const struct cryolite_tensor* in, const struct cryolite_tensor* 
     if (values->extents[a] != indices->extents[a]) return 0;
     if (a != axis && values->extents[a] != in->extents[a]) return 0;
   }
-  return values->extents[axis] <= in->extents[axis] && in->data && values->data && indices->data;
+  return values->extents[axis] <= in->extents[axis];
 }
 
 int cryolite_extern_topk(const struct cryolite_tensor* in, int n_in, struct cryolite_tensor* out, int n_out,
@@ -111,6 +111,7 @@ int cryolite_extern_topk(const struct cryolite_tensor* in, int n_in, struct cryo
   int64_t rows = k > 0 ? 1 : 0;
   for (int a = 0; a < in->rank; ++a)
     if (a != axis) rows *= in->extents[a];
+  if (rows > 0 && !(in->data && values->data && indices->data)) return -1;
   for (int64_t n = 0; n < rows; ++n) {
     int64_t rest = n, from = 0, to = 0, to_index = 0;
     for (int a = in->rank; a-- > 0;) {

@@ -12,9 +12,10 @@ Integers integers_of(const std::string& text) { return evaluate_text(text).at(0)
 
 /// X = 0 … 9, sliced with one start, end and step.
 Integers sliced(const std::string& start, const std::string& end, const std::string& step, int count) {
-  return integers_of("graph g () -> (y) {\n const x: i32[10] = {0,1,2,3,4,5,6,7,8,9}\n const s: i64[1] = {" + start +
-                     "}\n const e: i64[1] = {" + end + "}\n const a: i64[1] = {-1}\n const d: i64[1] = {" + step +
-                     "}\n n: y: i32[" + std::to_string(count) + "] = Slice(x, s, e, a, d)\n}");
+  return integers_of("graph g () -> (y) {\n const x: i32[10] = {0,1,2,3,4,5,6,7,8,9}\n const s: i64[1] = {" +
+                     start + "}\n const e: i64[1] = {" + end +
+                     "}\n const a: i64[1] = {-1}\n const d: i64[1] = {" + step + "}\n n: y: i32[" +
+                     std::to_string(count) + "] = Slice(x, s, e, a, d)\n}");
 }
 
 TEST(Slice, BackwardsStopsBeforeItsEnd) {
@@ -40,14 +41,16 @@ TEST(Concat, SkipsEmptyOperands) {
     const b: i32[2,1] = {1, 2}
     const c: i32[2,2] = {3, 4, 5, 6}
     n: y: i32[2,3] = Concat(a, b, c) {axis=-1}
-  })"), (Integers{1, 3, 4, 2, 5, 6}));
+  })"),
+            (Integers{1, 3, 4, 2, 5, 6}));
 }
 TEST(Concat, OfNothingIsEmpty) {
   EXPECT_EQ(integers_of(R"(graph g () -> (y) {
     const a: i32[0,2] = {}
     const b: i32[0,2] = {}
     n: y: i32[0,2] = Concat(a, b) {axis=0}
-  })"), Integers{});
+  })"),
+            Integers{});
 }
 
 TEST(Split, GivesUnequalAndEmptyParts) {
@@ -67,7 +70,8 @@ TEST(Reshape, KeepsRowMajorOrder) {
     const s: i64[4] = {1, 2, 2, 3}
     n: r: i32[1,2,2,3] = Reshape(x, s)
     t: y: i32[3,2,2,1] = Transpose(r) {perm=[3,2,1,0]}
-  })"), (Integers{0, 6, 3, 9, 1, 7, 4, 10, 2, 8, 5, 11}));
+  })"),
+            (Integers{0, 6, 3, 9, 1, 7, 4, 10, 2, 8, 5, 11}));
 }
 TEST(Reshape, ToAndFromScalars) {
   EXPECT_EQ(integers_of(R"(graph g () -> (y) {
@@ -76,7 +80,8 @@ TEST(Reshape, ToAndFromScalars) {
     n: r: i32[] = Reshape(x, s)
     const t: i64[3] = {1, 1, 1}
     u: y: i32[1,1,1] = Reshape(r, t)
-  })"), (Integers{7}));
+  })"),
+            (Integers{7}));
 }
 
 TEST(Gather, CountsNegativeIndicesFromTheEnd) {
@@ -84,14 +89,16 @@ TEST(Gather, CountsNegativeIndicesFromTheEnd) {
     const x: i32[2,3] = {1, 2, 3, 4, 5, 6}
     const i: i64[2,2] = {-1, 0, 2, -3}
     n: y: i32[2,2,2] = Gather(x, i) {axis=1}
-  })"), (Integers{3, 1, 3, 1, 6, 4, 6, 4}));
+  })"),
+            (Integers{3, 1, 3, 1, 6, 4, 6, 4}));
 }
 TEST(Gather, TakesAScalarIndex) {
   EXPECT_EQ(integers_of(R"(graph g () -> (y) {
     const x: i32[2,3] = {1, 2, 3, 4, 5, 6}
     const i: i64[] = {-1}
     n: y: i32[3] = Gather(x, i)
-  })"), (Integers{4, 5, 6}));
+  })"),
+            (Integers{4, 5, 6}));
 }
 
 Integers padded(const std::string& mode, const std::string& pads, int count) {
@@ -111,8 +118,10 @@ TEST(Pad, CutsWhereNegative) {
 
 TEST(CumSum, RunsFromBothEnds) {
   const auto sums = [](const std::string& attributes) {
-    return integers_of("graph g () -> (y) {\n const x: i32[2,3] = {1,2,3,4,5,6}\n const a: i64[] = {-1}\n"
-                       " n: y: i32[2,3] = CumSum(x, a) " + attributes + "\n}");
+    return integers_of(
+        "graph g () -> (y) {\n const x: i32[2,3] = {1,2,3,4,5,6}\n const a: i64[] = {-1}\n"
+        " n: y: i32[2,3] = CumSum(x, a) " +
+        attributes + "\n}");
   };
   EXPECT_EQ(sums(""), (Integers{1, 3, 6, 4, 9, 15}));
   EXPECT_EQ(sums("{exclusive=1}"), (Integers{0, 1, 3, 0, 4, 9}));
@@ -126,7 +135,8 @@ TEST(ScatterElements, WithoutUpdatesIsACopy) {
     const i: i64[0] = {}
     const u: i32[0] = {}
     n: y: i32[3] = ScatterElements(x, i, u)
-  })"), (Integers{1, 2, 3}));
+  })"),
+            (Integers{1, 2, 3}));
 }
 
 TEST(Resize, EnlargesByAWholeNumber) {
@@ -134,7 +144,8 @@ TEST(Resize, EnlargesByAWholeNumber) {
     const x: i32[1,1,1,3] = {1, 2, 3}
     const s: f32[4] = {1, 1, 1, 2}
     n: y: i32[1,1,1,6] = Resize(x, _, s) {mode="nearest"}
-  })"), (Integers{1, 1, 2, 2, 3, 3}));
+  })"),
+            (Integers{1, 1, 2, 2, 3, 3}));
 }
 
 }  // namespace

@@ -14,9 +14,8 @@
 #include "ops/operator.h"
 #include "tests/ops/evaluate_node.h"
 
-/// ONNX's own node tests: one test here an operator of the table, which runs every node test that holds just this
-/// operator.
-/// The models come from tools/models; CRYOLITE_MODELS_DIR is the folder that holds node/.
+/// ONNX's own node tests: one test here an operator of the table, which runs every node test that holds just
+/// this operator. The models come from tools/models; CRYOLITE_MODELS_DIR is the folder that holds node/.
 namespace cryolite::ops {
 namespace {
 
@@ -42,12 +41,13 @@ const std::map<std::string, std::string>& excluded() {
 /// Inputs that the compiler must know (axes, shapes, …): the tests feed them, so they are made constants.
 const std::map<std::string, std::set<size_t>>& compile_time_inputs() {
   static const std::map<std::string, std::set<size_t>> inputs{
-      {"Slice", {1, 2, 3, 4}}, {"Pad", {1, 3}},     {"Resize", {1, 2, 3}},   {"Reshape", {1}},
-      {"Expand", {1}},         {"Tile", {1}},       {"Squeeze", {1}},        {"Unsqueeze", {1}},
-      {"Split", {1}},          {"TopK", {1}},       {"CumSum", {1}},         {"ConstantOfShape", {0}},
-      {"Dropout", {1, 2}},     {"OneHot", {1}},        {"Range", {0, 1, 2}},     {"ReduceSum", {1}},      {"ReduceMean", {1}},
-      {"ReduceMax", {1}},      {"ReduceMin", {1}},  {"ReduceProd", {1}},     {"ReduceL1", {1}},
-      {"ReduceL2", {1}},       {"ReduceLogSum", {1}}, {"ReduceLogSumExp", {1}}, {"ReduceSumSquare", {1}},
+      {"Slice", {1, 2, 3, 4}},  {"Pad", {1, 3}},    {"Resize", {1, 2, 3}}, {"Reshape", {1}},
+      {"Expand", {1}},          {"Tile", {1}},      {"Squeeze", {1}},      {"Unsqueeze", {1}},
+      {"Split", {1}},           {"TopK", {1}},      {"CumSum", {1}},       {"ConstantOfShape", {0}},
+      {"Dropout", {1, 2}},      {"OneHot", {1}},    {"Range", {0, 1, 2}},  {"ReduceSum", {1}},
+      {"ReduceMean", {1}},      {"ReduceMax", {1}}, {"ReduceMin", {1}},    {"ReduceProd", {1}},
+      {"ReduceL1", {1}},        {"ReduceL2", {1}},  {"ReduceLogSum", {1}}, {"ReduceLogSumExp", {1}},
+      {"ReduceSumSquare", {1}},
   };
   return inputs;
 }
@@ -122,7 +122,8 @@ std::string run_case(const std::string& name) {
     std::ofstream file(fixed, std::ios::binary);
     model.SerializeToOstream(&file);
   }
-  const onnx::ImportOptions options{.known_operator = [](std::string_view op) { return find(op) != nullptr; }};
+  const onnx::ImportOptions options{
+      .known_operator = [](std::string_view op) { return find(op) != nullptr; }};
   const graph::Graph graph = onnx::import_model(fixed.string(), options);
   fs::remove(fixed);
   const auto inputs = tensors(data, "input_"), wanted = tensors(data, "output_");

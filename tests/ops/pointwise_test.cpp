@@ -15,7 +15,8 @@ constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
 /// The only output of a node over fed float32 vectors.
-Doubles run(const std::string& call, const std::vector<std::vector<float>>& fed, const std::string& type = "f32") {
+Doubles run(const std::string& call, const std::vector<std::vector<float>>& fed,
+            const std::string& type = "f32") {
   const std::string count = std::to_string(fed[0].size());
   std::string text = "graph g (";
   for (size_t i = 0; i < fed.size(); ++i)
@@ -31,21 +32,29 @@ Doubles run(const std::string& call, const std::vector<std::vector<float>>& fed,
 void expect_near(const Doubles& got, const Doubles& wanted, double relative) {
   ASSERT_EQ(got.size(), wanted.size());
   for (size_t i = 0; i < got.size(); ++i) {
-    if (std::isnan(wanted[i])) EXPECT_TRUE(std::isnan(got[i])) << i << ": " << got[i];
-    else if (std::isinf(wanted[i])) EXPECT_EQ(got[i], wanted[i]) << i;
-    else EXPECT_NEAR(got[i], wanted[i], relative * std::abs(wanted[i]) + 1e-37) << i;
+    if (std::isnan(wanted[i]))
+      EXPECT_TRUE(std::isnan(got[i])) << i << ": " << got[i];
+    else if (std::isinf(wanted[i]))
+      EXPECT_EQ(got[i], wanted[i]) << i;
+    else
+      EXPECT_NEAR(got[i], wanted[i], relative * std::abs(wanted[i]) + 1e-37) << i;
   }
 }
 
 /// One integer operator on A = [8,-8,7,-7], B = [-3,3,-2,2].
 Integers on_signed(const std::string& call) {
-  return evaluate_text("graph g () -> (y) {\n const a: i32[4] = {8,-8,7,-7}\n const b: i32[4] = {-3,3,-2,2}\n"
-                       " n: y: i32[4] = " + call + "\n}")[0].as_integers();
+  return evaluate_text(
+             "graph g () -> (y) {\n const a: i32[4] = {8,-8,7,-7}\n const b: i32[4] = {-3,3,-2,2}\n"
+             " n: y: i32[4] = " +
+             call + "\n}")[0]
+      .as_integers();
 }
 
 TEST(IntegerDivision, TruncatesTowardsZero) { EXPECT_EQ(on_signed("Div(a, b)"), (Integers{-2, -2, -3, -3})); }
 TEST(IntegerDivision, ModHasTheDivisorsSign) { EXPECT_EQ(on_signed("Mod(a, b)"), (Integers{-1, 1, -1, 1})); }
-TEST(IntegerDivision, FmodHasTheDividendsSign) { EXPECT_EQ(on_signed("Mod(a, b) {fmod=1}"), (Integers{2, -2, 1, -1})); }
+TEST(IntegerDivision, FmodHasTheDividendsSign) {
+  EXPECT_EQ(on_signed("Mod(a, b) {fmod=1}"), (Integers{2, -2, 1, -1}));
+}
 
 TEST(IntegerDivision, NeverTraps) {
   const auto y = evaluate_text(R"(graph g () -> (q, r) {
@@ -92,6 +101,28 @@ TEST(NotNumbers, SurviveArithmetic) {
   const float n = static_cast<float>(nan), i = static_cast<float>(infinity);
   expect_near(run("Add(a, b)", {{n, i, i, 1}, {1, 1, -i, n}}), {nan, infinity, nan, nan}, 0);
   expect_near(run("Exp(a)", {{-i, i, 0, -200}}), {0, infinity, 1, 0}, 0);
+}
+
+TEST(NotNumbers, StayNaNThroughFunctions) {
+  const float n = static_cast<float>(nan);
+  for (const char* call : {"Exp(a)", "Log(a)", "Sigmoid(a)", "Tanh(a)", "Erf(a)", "Sqrt(a)", "Neg(a)",
+                           "Gelu(a)", "Softplus(a)", "Mish(a)", "Elu(a)", "Sin(a)", "Round(a)", "Sign(a)"})
+    EXPECT_TRUE(std::isnan(run(call, {std::vector<float>(16, n)})[5])) << call;
+}
+
+/// NaNs made inside of a kernel, every node inlined into the last.
+TEST(NotNumbers, AreFoundWhereTheyAreMade) {
+  const graph::Graph group = graph::parse_text(R"(graph g (a: f32[8], b: f32[8]) -> (y) {
+    s: s: f32[8] = Sub(a, b)
+    m: m: f32[8] = Max(s, a)
+    n: y: bool[8] = IsNaN(m)
+  })");
+  const float i = static_cast<float>(infinity);
+  const auto feed = [](std::vector<float> x) { return graph::Tensor::of_floats(x, {8}); };
+  const schedule::GroupSchedule inlined;
+  const auto y =
+      emit::run_group(group, {feed({i, -i, 1, i, i, 2, i, 0}), feed({i, -i, 1, 1, i, i, -i, 0})}, &inlined);
+  EXPECT_EQ(y[0].as_integers(), (Integers{1, 1, 0, 0, 1, 0, 0, 0}));
 }
 
 /// Worst relative error of a float32 function against the same in double, over a range.
@@ -191,10 +222,12 @@ TEST(Refusals, NameTheNodeAndARemedy) {
     }
     return "";
   };
-  EXPECT_NE(refusal("graph g (x: f32[2]) -> (y) {\n odd1: y: f32[2] = Odd(x)\n}").find("odd1"), std::string::npos);
-  EXPECT_NE(refusal("graph g (x: i32[2]) -> (y) {\n s1: y: i32[2] = Sqrt(x)\n}").find("s1"), std::string::npos);
-  const std::string slice = refusal(
-      "graph g (x: f32[4], s: i64[1], e: i64[1]) -> (y) {\n s1: y: f32[2] = Slice(x, s, e)\n}");
+  EXPECT_NE(refusal("graph g (x: f32[2]) -> (y) {\n odd1: y: f32[2] = Odd(x)\n}").find("odd1"),
+            std::string::npos);
+  EXPECT_NE(refusal("graph g (x: i32[2]) -> (y) {\n s1: y: i32[2] = Sqrt(x)\n}").find("s1"),
+            std::string::npos);
+  const std::string slice =
+      refusal("graph g (x: f32[4], s: i64[1], e: i64[1]) -> (y) {\n s1: y: f32[2] = Slice(x, s, e)\n}");
   EXPECT_NE(slice.find("starts"), std::string::npos);
   EXPECT_NE(slice.find("--dim"), std::string::npos);
 }

@@ -30,7 +30,8 @@ TEST(Table, FindsByName) {
 }
 
 TEST(Elementwise, NeedsOneOperandWalkedAtTheSameIndex) {
-  const graph::Graph graph = graph::parse_text(R"(graph g (x: f32[2,3], b: f32[3], c: f32[2,1]) -> (y, z, t, e) {
+  const graph::Graph graph =
+      graph::parse_text(R"(graph g (x: f32[2,3], b: f32[3], c: f32[2,1]) -> (y, z, t, e) {
     add: y: f32[2,3] = Add(x, b)
     outer: z: f32[2,3] = Add(c, b)
     turn: t: f32[3,2] = Transpose(x)
