@@ -90,7 +90,8 @@ Expr logarithm(const Expr& x) {
 Expr logistic(const Expr& x) { return 1 / (1 + exponential(-x)); }
 
 Expr softplus(const Expr& x) {
-  return Halide::max(x, constant_like(x, 0)) + log_one_plus(Halide::exp(-Halide::abs(x)));
+  const Expr y = Halide::max(x, constant_like(x, 0)) + log_one_plus(Halide::exp(-Halide::abs(x)));
+  return is_double(x) ? y : Halide::select(is_not_a_number(x), x, y);
 }
 
 }  // namespace cryolite::ops
