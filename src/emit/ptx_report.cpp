@@ -25,7 +25,11 @@ namespace cryolite::emit {
 namespace {
 
 constexpr int warp = 32;
-constexpr const char* default_ptxas = "/usr/local/cuda/bin/ptxas";
+#ifndef CRYOLITE_PTXAS_INSTALLED
+#define CRYOLITE_PTXAS_INSTALLED ""
+#endif
+/// Where ptxas is looked for after CRYOLITE_PTXAS and PATH: the CUDA Toolkit's folder, and what tools/setup installed.
+constexpr const char* usual_places[] = {"/usr/local/cuda/bin/ptxas", CRYOLITE_PTXAS_INSTALLED};
 
 bool is_program(const std::string& path) { return access(path.c_str(), X_OK) == 0; }
 
@@ -84,7 +88,9 @@ int64_t PtxReport::spilled_bytes() const {
 std::string find_ptxas() {
   if (const char* named = std::getenv("CRYOLITE_PTXAS"); named && *named) return is_program(named) ? named : "";
   if (const std::string found = on_path("ptxas"); !found.empty()) return found;
-  return is_program(default_ptxas) ? default_ptxas : "";
+  for (const char* place : usual_places)
+    if (is_program(place)) return place;
+  return "";
 }
 
 void add_occupancy(KernelResources& kernel, const MultiprocessorLimits& limits) {

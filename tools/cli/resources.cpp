@@ -61,8 +61,8 @@ void write_resources(const plan::Plan& plan, const std::vector<emit::CompiledGro
     const emit::PtxReport& ptx = known[group.ptx];
     architecture = ptx.architecture;
     resources[group.id] = worst_of(ptx);
-    for (json& kernel : emit::to_json(ptx).at("kernels")) {
-      json entry = kernel;
+    const json measured = emit::to_json(ptx);
+    for (json entry : measured.at("kernels")) {
       entry["group"] = group.id;
       entry["nodes"] = plan::name_of(plan, plan.groups.at(group.id));
       kernels.push_back(entry);
