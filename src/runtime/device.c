@@ -164,9 +164,14 @@ static int upload(cryolite_context* context, int home, const void* host) {
   return halide_copy_to_device(context, flat, NULL);
 }
 
+/* Contexts that hold a device. While there are any, Halide keeps the memory that kernels free, for their next run. */
+static atomic_int device_contexts;
+
 int cryolite_device_create(cryolite_context* context) {
   int code = require_device(context);
   if (code != CRYOLITE_OK) return code;
+  context->has_device = true;
+  if (atomic_fetch_add(&device_contexts, 1) == 0) halide_reuse_device_allocations(context, true);
   if ((code = allocate_homes(context)) != CRYOLITE_OK) return code;
   for (int b = 0; b < context->model->buffer_count; ++b)
     if ((code = crop(context, b)) != CRYOLITE_OK) return code;
@@ -181,6 +186,8 @@ void cryolite_device_destroy(cryolite_context* context) {
     if (context->device_homes[home].device) halide_device_free(context, &context->device_homes[home]);
   free(context->device_homes);
   free(context->device_home_dimensions);
+  if (context->has_device && atomic_fetch_sub(&device_contexts, 1) == 1)
+    halide_reuse_device_allocations(context, false);
 }
 
 int cryolite_device_upload_inputs(cryolite_context* context) {

@@ -50,6 +50,7 @@ struct cryolite_context {
   halide_buffer_t* device_homes;      /* device targets: arena, weights, inputs, outputs as flat memory */
   halide_dimension_t* device_home_dimensions;
   int device_home_count;
+  bool has_device;
 
   atomic_int has_error;
   char error[cryolite_error_capacity];
