@@ -48,16 +48,49 @@ std::vector<Definition> definitions_of(const Function& function) {
   return all;
 }
 
-/// Axes of extent 1 may be read at 0 instead of at the reader's loop: that is the same place.
-Reading reading_of(const Call& call, const std::vector<Axis>& read, const std::vector<Axis>& reader) {
+/// What decides the index at which one axis of a Func is read.
+enum class At {
+  Own,    ///< the reader's loop of the same name
+  Fixed,  ///< a constant, and the axis has extent 1: the same place for all readers
+  Other,
+};
+
+/// One entry for each axis of the Func read, innermost first.
+using Pattern = std::vector<At>;
+
+Pattern pattern_of(const Call& call, const std::vector<Axis>& read, const std::vector<Axis>& reader) {
+  Pattern pattern;
+  for (size_t i = 0; i < call.args.size(); ++i) {
+    const auto* variable = call.args[i].as<Variable>();
+    const bool is_loop = variable && std::any_of(reader.begin(), reader.end(),
+                                                 [&](const Axis& axis) { return axis.name == variable->name; });
+    if (is_loop && variable->name == read[i].name) pattern.push_back(At::Own);
+    else if (read[i].extent <= 1 && Halide::Internal::is_const(call.args[i])) pattern.push_back(At::Fixed);
+    else pattern.push_back(At::Other);
+  }
+  return pattern;
+}
+
+/// The pattern in which a reader reads `deep` through `middle`, which is inlined into it.
+Pattern composed(const Pattern& to_middle, const std::vector<Axis>& middle, const Pattern& to_deep,
+                 const std::vector<Axis>& deep) {
+  Pattern pattern = to_deep;
+  for (size_t i = 0; i < deep.size(); ++i) {
+    if (to_deep[i] != At::Own) continue;
+    for (size_t m = 0; m < middle.size(); ++m)
+      if (middle[m].name == deep[i].name) pattern[i] = to_middle[m];
+    if (pattern[i] == At::Fixed && deep[i].extent > 1) pattern[i] = At::Other;
+  }
+  return pattern;
+}
+
+Reading reading_of(const Pattern& pattern, const std::vector<Axis>& read, const std::vector<Axis>& reader) {
   std::set<std::string> left;
   for (const Axis& axis : reader)
     if (axis.extent > 1) left.insert(axis.name);
-  for (size_t i = 0; i < call.args.size(); ++i) {
-    const auto* variable = call.args[i].as<Variable>();
-    const bool is_own_loop = variable && variable->name == read[i].name;
-    if (is_own_loop) left.erase(variable->name);
-    else if (read[i].extent > 1 || !Halide::Internal::is_const(call.args[i])) return Reading::Other;
+  for (size_t i = 0; i < pattern.size(); ++i) {
+    if (pattern[i] == At::Other) return Reading::Other;
+    if (pattern[i] == At::Own) left.erase(read[i].name);
   }
   return left.empty() ? Reading::Same : Reading::Row;
 }
@@ -91,15 +124,16 @@ std::vector<std::vector<Axis>> updates_of(const ops::Stage& stage) {
   return updates;
 }
 
-using Edges = std::vector<std::pair<int, Reading>>;
+using Edges = std::vector<std::pair<int, Pattern>>;
 
-void add_edge(Edges& edges, int producer, Reading reading) {
+/// Keeps the worst of what is known of each axis.
+void add_edge(Edges& edges, int producer, const Pattern& pattern) {
   for (auto& [known, worst] : edges)
     if (known == producer) {
-      worst = std::max(worst, reading);
+      for (size_t i = 0; i < worst.size(); ++i) worst[i] = std::max(worst[i], pattern[i]);
       return;
     }
-  edges.emplace_back(producer, reading);
+  edges.emplace_back(producer, pattern);
 }
 
 /// What each stage calls itself.
@@ -115,7 +149,7 @@ std::vector<Edges> direct_reads(const std::vector<StageInfo>& stages) {
         for (const Call* call : calls.found) {
           const auto callee = index.find(call->name);
           if (callee == index.end() || callee->second == static_cast<int>(i)) continue;
-          add_edge(reads[i], callee->second, reading_of(*call, stages[callee->second].axes, stages[i].axes));
+          add_edge(reads[i], callee->second, pattern_of(*call, stages[callee->second].axes, stages[i].axes));
         }
       }
   }
@@ -164,17 +198,21 @@ class Cutter {
     return separate_rows_from_threads() && leave_tiles_alone();
   }
 
+  /// What stages read of those that are computed, directly or through inlined ones.
   void look_through_inlined() {
+    std::vector<Edges> edges(stages_.size());
     for (int i = 0; i < static_cast<int>(stages_.size()); ++i) {
-      stages_[i].reads.clear();
-      for (const auto& [producer, reading] : direct_[i]) {
-        const StageInfo& read = stages_[producer];
-        if (read.role == Role::Root || read.reduces()) {
-          add_edge(stages_[i].reads, producer, reading);
-        } else {
-          for (const auto& [deeper, inner] : read.reads) add_edge(stages_[i].reads, deeper, std::max(reading, inner));
+      for (const auto& [middle, pattern] : direct_[i]) {
+        if (stages_[middle].role == Role::Root || stages_[middle].reduces()) {
+          add_edge(edges[i], middle, pattern);
+          continue;
         }
+        for (const auto& [deep, inner] : edges[middle])
+          add_edge(edges[i], deep, composed(pattern, stages_[middle].axes, inner, stages_[deep].axes));
       }
+      stages_[i].reads.clear();
+      for (const auto& [producer, pattern] : edges[i])
+        stages_[i].reads.emplace_back(producer, reading_of(pattern, stages_[producer].axes, stages_[i].axes));
     }
   }
 
