@@ -91,7 +91,10 @@ Shape shape_of(const Emission& emission, const Kernel& kernel, int sum_index) {
   for (const Axis& axis : shape.rest) c.rest *= axis.extent;
   c.depth = sum.updates[0][0].extent;
   c.taps = sum.terms() / std::max<int64_t>(1, c.depth);
-  if (is_convolution(node)) measure_windows(node, sum, c);
+  if (is_convolution(node)) {
+    measure_windows(node, sum, c);
+    c.groups = graph::int_attribute(node, "group", 1);
+  }
   shape.row_operand = emission.sibling(sum_index, is_convolution(node) ? "padded" : "a");
   shape.column_operand = emission.sibling(sum_index, "b");
   c.stages_rows = shape.row_operand.has_value();
@@ -251,7 +254,7 @@ bool is_contraction_kernel(const Emission& emission, const Kernel& kernel) {
   const StageInfo& root = emission.stage(kernel.root);
   if (!sum.name().ends_with("_sum") || sum.updates.size() != 1 || sum.updates[0].empty()) return false;
   if (!is_associative(*sum.stage) || root.stage->axes.empty() || root.stage->axes != sum.stage->axes) return false;
-  return is_contraction(emission.graph_node_of(kernel.threads[0]));
+  return is_contraction(emission.view.graph, emission.graph_node_of(kernel.threads[0]));
 }
 
 void contraction(Emission& emission, const Kernel& kernel) {

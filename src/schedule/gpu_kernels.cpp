@@ -48,6 +48,9 @@ std::vector<Definition> definitions_of(const Function& function) {
   return all;
 }
 
+// Output channels of a group of a convolution that make it worth a tile.
+constexpr int64_t least_shared_columns = 8;
+
 /// What decides the index at which one axis of a Func is read.
 enum class At {
   Own,    ///< the reader's loop of the same name
@@ -268,7 +271,7 @@ class Cutter {
       if (r != reader && is_placed(r))
         for (const auto& [producer, reading] : stages_[r].reads)
           if (producer == i) return false;
-    return is_contraction(graph_node_of(i)) && graph_node_of(i).op_type == "Conv" && is_associative(*stages_[i].stage) &&
+    return is_contraction(graph_, graph_node_of(i)) && graph_node_of(i).op_type == "Conv" && is_associative(*stages_[i].stage) &&
            !touching_windows(graph_, graph_node_of(reader)).empty();
   }
 
@@ -380,9 +383,12 @@ std::vector<int64_t> touching_windows(const graph::Graph& graph, const graph::No
   return strides;
 }
 
-bool is_contraction(const graph::Node& node) {
+bool is_contraction(const graph::Graph& graph, const graph::Node& node) {
   if (node.op_type == "MatMul" || node.op_type == "Gemm") return true;
-  return node.op_type == "Conv" && graph::int_attribute(node, "group", 1) == 1;
+  if (node.op_type != "Conv") return false;
+  const int64_t groups = graph::int_attribute(node, "group", 1);
+  const int64_t columns = graph.input_type(node, 1).extents()[0] / groups;
+  return groups == 1 || columns % least_shared_columns == 0;
 }
 
 bool is_associative(const ops::Stage& stage) {

@@ -64,8 +64,8 @@ Kernels kernels_of(const graph::Graph& graph, const lower::LoweredGroup& group);
 /// Steps of the windows of a pool that has no border and whose windows touch without overlapping, innermost axis
 /// (x) first; empty for all other nodes.
 std::vector<int64_t> touching_windows(const graph::Graph& graph, const graph::Node& pool);
-/// Whether a node is a convolution of one group or a matrix product.
-bool is_contraction(const graph::Node& node);
+/// Whether a node is a matrix product, or a convolution whose groups have enough channels to share their inputs.
+bool is_contraction(const graph::Graph& graph, const graph::Node& node);
 
 /// Whether the first update of a stage can be split into partial results: f = f (+, *, min, max) x.
 bool is_associative(const ops::Stage& stage);

@@ -18,6 +18,7 @@ constexpr std::array row_threads{1, 2, 3, 4, 5, 6, 7, 8, 14, 16};
 constexpr std::array line_threads{1, 2, 3, 4, 7, 8};
 constexpr int64_t most_accumulators = 24;
 constexpr int64_t most_registers = 44;  // of the 64, for accumulators and loaded operands
+constexpr int64_t most_loads = 16;      // in flight: beyond, ptxas hoists so many that it spills
 constexpr int64_t most_threads = 256;
 constexpr std::array chunks{32, 16, 8, 4, 2, 1};
 constexpr int64_t least_chunk = 8;  // fewer steps between two barriers do not pay
@@ -54,7 +55,9 @@ int64_t best_unroll(const Contraction& c, const Tile& t) {
   const int64_t steps = c.stages_rows || c.stages_columns ? t.chunk : c.depth;
   const int64_t operands = t.row_registers * t.line_registers + t.column_registers;
   for (int64_t unroll : unrolls)
-    if (steps % unroll == 0 && t.accumulators() + unroll * operands <= most_registers) return unroll;
+    if (steps % unroll == 0 && unroll * operands <= most_loads &&
+        t.accumulators() + unroll * operands <= most_registers)
+      return unroll;
   return 1;
 }
 
@@ -90,7 +93,8 @@ double predicted_cycles(const Contraction& c, const Tile& t, const Machine& mach
 bool fits(const Contraction& c, const Tile& t, const Machine& machine) {
   return t.accumulators() <= most_accumulators && t.threads() <= most_threads && t.columns() <= c.columns &&
          t.rows() <= c.rows && t.lines() <= c.lines && t.rows() % c.row_multiple == 0 &&
-         t.lines() % c.line_multiple == 0 && shared_bytes(c, t) <= machine.shared_memory_bytes;
+         t.lines() % c.line_multiple == 0 && (c.groups == 1 || c.columns / c.groups % t.columns() == 0) &&
+         shared_bytes(c, t) <= machine.shared_memory_bytes;
 }
 
 std::vector<int64_t> chunk_sizes(int64_t depth) {
@@ -158,12 +162,13 @@ Tile choose_tile(const Contraction& c, const Machine& machine, const Parameters&
         for (int64_t ct : column_threads)
           for (int64_t rt : row_threads)
             for (int64_t lt : line_threads) consider({cr, rr, lr, ct, rt, lt, 1, 1});
-  apply_parameters(c, parameters, best);
-  if (fits(c, best, machine)) return best;
-  Tile smallest;
-  smallest.row_registers = c.row_multiple;
-  smallest.line_registers = c.line_multiple;
-  return smallest;
+  if (least == std::numeric_limits<double>::infinity()) {
+    best.row_registers = c.row_multiple;
+    best.line_registers = c.line_multiple;
+  }
+  Tile fixed = best;
+  apply_parameters(c, parameters, fixed);
+  return fits(c, fixed, machine) ? fixed : best;
 }
 
 }  // namespace cryolite::schedule::gpu

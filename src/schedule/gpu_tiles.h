@@ -15,6 +15,7 @@ struct Contraction {
   int64_t taps = 1;             ///< terms for each channel: the product of the other reduction loops
   int64_t row_stride = 1, line_stride = 1;  ///< input steps of one output step
   int64_t row_span = 1, line_span = 1;      ///< inputs that one output's window covers
+  int64_t groups = 1;           ///< columns fall into so many groups of their own inputs; a tile stays in one
   int64_t row_multiple = 1, line_multiple = 1;  ///< a block's tile holds whole windows of so many outputs
   bool sums_in_shared = false;  ///< sums are in shared memory even where no operand is
   bool stages_rows = false;     ///< the row operand is copied to shared memory, chunk by chunk of r.x
@@ -41,7 +42,7 @@ int64_t shared_bytes(const Contraction& contraction, const Tile& tile);
 
 /// The tile of least predicted time that fits the machine; never larger than the outputs along any axis.
 /// `parameters` may fix column_registers, row_registers, line_registers, column_threads, row_threads,
-/// line_threads, chunk and unroll; values that do not fit are brought down.
+/// line_threads, chunk and unroll; where they do not fit, they are ignored.
 Tile choose_tile(const Contraction& contraction, const Machine& machine, const Parameters& parameters);
 
 /// The largest divisor of n that is at most `limit` (at least 1).

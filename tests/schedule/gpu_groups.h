@@ -57,6 +57,8 @@ inline std::vector<GroupCase> convolution_cases() {
       {"conv_valid", {.y = 15, .x = 11, .pad = 0}},
       {"conv_whole", {.ci = 64, .y = 7, .x = 7, .co = 32, .kernel = 7, .pad = 0}},
       {"conv_depthwise", {.ci = 32, .co = 32, .group = 32}},
+      {"conv_grouped", {.ci = 32, .co = 48, .kernel = 5, .pad = 2, .group = 2}},
+      {"conv_small_groups", {.ci = 12, .co = 18, .group = 6}},
       {"conv_groups", {.ci = 24, .co = 48, .kernel = 1, .pad = 0, .group = 3}},
   };
   std::vector<GroupCase> groups;
