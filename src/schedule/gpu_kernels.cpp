@@ -271,7 +271,8 @@ class Cutter {
       if (r != reader && is_placed(r))
         for (const auto& [producer, reading] : stages_[r].reads)
           if (producer == i) return false;
-    return is_contraction(graph_, graph_node_of(i)) && graph_node_of(i).op_type == "Conv" && is_associative(*stages_[i].stage) &&
+    const graph::Node& node = graph_node_of(i);
+    return node.op_type == "Conv" && is_contraction(graph_, node) && is_associative(*stages_[i].stage) &&
            !touching_windows(graph_, graph_node_of(reader)).empty();
   }
 

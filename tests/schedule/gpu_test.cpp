@@ -136,7 +136,7 @@ TEST(GpuRaces, ThereAreNoneInAnyStrategy) {
 std::string role_of(const gpu::Kernels& kernels, const std::string& stage) {
   for (const auto& info : kernels.stages) {
     if (info.name() != stage) continue;
-    const std::string names[] = {"inline", "root", "thread", "row"};
+    const std::string names[] = {"inline", "root", "thread", "row", "tile"};
     return names[static_cast<int>(info.role)];
   }
   return "absent";
@@ -158,11 +158,11 @@ TEST(GpuKernels, ReductionsGoWhereTheirReadersCanReachThem) {
   EXPECT_EQ(role_of(conv, "c_sum"), "thread");
   EXPECT_EQ(role_of(conv, "c"), "inline");
   const auto softmax = cut("softmax_rows");
-  EXPECT_EQ(softmax.kernels.size(), 2u);  // the maximum apart: the sum reads it at every step
-  EXPECT_EQ(role_of(softmax, "y_max"), "root");
+  EXPECT_EQ(softmax.kernels.size(), 1u);
+  EXPECT_EQ(role_of(softmax, "y_max"), "row");
   EXPECT_EQ(role_of(softmax, "y_sum"), "row");
   const auto both = cut("matmul_softmax");
-  EXPECT_EQ(both.kernels.size(), 3u);
+  EXPECT_EQ(both.kernels.size(), 2u);
   EXPECT_EQ(role_of(both, "c"), "root");
   EXPECT_EQ(role_of(both, "c_sum"), "thread");
   const auto overlapping = cut("conv_overlapping_pool");
