@@ -3,7 +3,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <condition_variable>
+#include <ctime>
 #include <functional>
+#include <mutex>
 #include <thread>
 #include <vector>
 
@@ -28,12 +31,30 @@ double least_seconds(int repeats, const std::function<void()>& work) {
   return least;
 }
 
-/// The same work on every core at once.
-void on_all_cores(int cores, const std::function<void(int)>& work) {
+/// Seconds that this thread has run for: what other programs take of the machine meanwhile does not count.
+double thread_seconds() {
+  timespec now{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+  return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+}
+
+/// Units a second of all cores together, each doing `units` of work at once with the others; the best of `repeats`.
+double best_rate(int cores, int repeats, double units, const std::function<void(int)>& work) {
+  std::vector<double> least(cores, 1e9);
+  const auto measure = [&](int core) {
+    for (int i = 0; i < repeats; ++i) {
+      const double start = thread_seconds();
+      work(core);
+      least[core] = std::min(least[core], thread_seconds() - start);
+    }
+  };
   std::vector<std::thread> threads;
-  for (int core = 1; core < cores; ++core) threads.emplace_back(work, core);
-  work(0);
+  for (int core = 1; core < cores; ++core) threads.emplace_back(measure, core);
+  measure(0);
   for (std::thread& thread : threads) thread.join();
+  double rate = 0;
+  for (double seconds : least) rate += units / seconds;
+  return rate;
 }
 
 // Twelve independent chains hide the latency of a multiply-add (4 to 5 cycles, two a cycle) in any x86 since 2013.
@@ -45,6 +66,7 @@ __attribute__((target("avx512f"))) float multiply_adds_512() {
   for (auto& s : sum) s = _mm512_set1_ps(1.f);
   const __m512 a = _mm512_set1_ps(0.999f), b = _mm512_set1_ps(0.001f);
   for (int64_t i = 0; i < rounds; ++i)
+#pragma GCC unroll 12
     for (auto& s : sum) s = _mm512_fmadd_ps(s, a, b);
   float total = 0;
   for (auto& s : sum) total += _mm512_reduce_add_ps(s);
@@ -56,6 +78,7 @@ __attribute__((target("avx2,fma"))) float multiply_adds_256() {
   for (auto& s : sum) s = _mm256_set1_ps(1.f);
   const __m256 a = _mm256_set1_ps(0.999f), b = _mm256_set1_ps(0.001f);
   for (int64_t i = 0; i < rounds; ++i)
+#pragma GCC unroll 12
     for (auto& s : sum) s = _mm256_fmadd_ps(s, a, b);
   float total = 0;
   for (auto& s : sum) total += s[0];
@@ -66,6 +89,7 @@ float multiply_adds_scalar() {
   float sum[chains];
   std::fill(sum, sum + chains, 1.f);
   for (int64_t i = 0; i < rounds; ++i)
+#pragma GCC unroll 12
     for (float& s : sum) s = s * 0.999f + 0.001f;
   float total = 0;
   for (float s : sum) total += s;
@@ -83,29 +107,75 @@ Peak measure_peak(int cores) {
   if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) loop = multiply_adds_256, lanes = 8;
   if (__builtin_cpu_supports("avx512f")) loop = multiply_adds_512, lanes = 16;
   std::vector<float> sink(cores);
-  const double seconds = least_seconds(8, [&] { on_all_cores(cores, [&](int core) { sink[core] = loop(); }); });
-  return {2.0 * lanes * chains * rounds * cores / seconds, std::max(lanes, 4) * 4};
+  const double flops = 2.0 * lanes * chains * rounds;
+  return {best_rate(cores, 12, flops, [&](int core) { sink[core] = loop(); }), std::max(lanes, 4) * 4};
 }
 
 /// Sum of a buffer, eight vectors at a time so that loads and not additions are the limit.
-double read_all(const std::vector<float>& data, int passes) {
-  typedef float Lanes __attribute__((vector_size(32), aligned(4)));
+template <class Lanes>
+[[gnu::always_inline]] inline float read_all(const std::vector<float>& data, int passes) {
+  constexpr size_t width = sizeof(Lanes) / sizeof(float), step = 8 * width;
   Lanes sum[8] = {};
-  for (int pass = 0; pass < passes; ++pass)
-    for (size_t i = 0; i + 64 <= data.size(); i += 64)
-      for (int lane = 0; lane < 8; ++lane) sum[lane] += *reinterpret_cast<const Lanes*>(&data[i + 8 * lane]);
-  double total = 0;
+  for (int pass = 0; pass < passes; ++pass) {
+    for (size_t i = 0; i + step <= data.size(); i += step)
+#pragma GCC unroll 8
+      for (size_t lane = 0; lane < 8; ++lane) sum[lane] += *reinterpret_cast<const Lanes*>(&data[i + lane * width]);
+    asm volatile("" ::: "memory");  // each pass reads anew
+  }
+  float total = 0;
   for (const Lanes& s : sum) total += s[0];
   return total;
 }
+typedef float Lanes128 __attribute__((vector_size(16), aligned(4)));
+typedef float Lanes256 __attribute__((vector_size(32), aligned(4)));
+typedef float Lanes512 __attribute__((vector_size(64), aligned(4)));
+__attribute__((target("avx512f"))) float read_512(const std::vector<float>& data, int passes) {
+  return read_all<Lanes512>(data, passes);
+}
+__attribute__((target("avx2"))) float read_256(const std::vector<float>& data, int passes) {
+  return read_all<Lanes256>(data, passes);
+}
+float read_128(const std::vector<float>& data, int passes) { return read_all<Lanes128>(data, passes); }
 
 double measure_read_rate(int cores, int64_t bytes_per_core) {
+  float (*read)(const std::vector<float>&, int) = read_128;
+  if (__builtin_cpu_supports("avx2")) read = read_256;
+  if (__builtin_cpu_supports("avx512f")) read = read_512;
   const int passes = static_cast<int>(std::max<int64_t>(1, (64 << 20) / bytes_per_core));
-  std::vector<std::vector<float>> data(cores, std::vector<float>(bytes_per_core / 4, 1.f));
-  std::vector<double> sink(cores);
-  const double seconds =
-      least_seconds(5, [&] { on_all_cores(cores, [&](int core) { sink[core] = read_all(data[core], passes); }); });
-  return static_cast<double>(bytes_per_core) * passes * cores / seconds;
+  const std::vector<std::vector<float>> data(cores, std::vector<float>(bytes_per_core / 4, 1.f));
+  std::vector<float> sink(cores);
+  return best_rate(cores, 6, static_cast<double>(bytes_per_core) * passes,
+                   [&](int core) { sink[core] = read(data[core], passes); });
+}
+
+/// Seconds from handing work to a sleeping thread until its answer is back: what a parallel loop costs at least.
+double measure_launch() {
+  std::mutex mutex;
+  std::condition_variable changed;
+  int asked = 0, answered = 0;
+  bool done = false;
+  std::thread worker([&] {
+    std::unique_lock lock(mutex);
+    for (;;) {
+      changed.wait(lock, [&] { return done || asked > answered; });
+      if (done) return;
+      answered = asked;
+      changed.notify_all();
+    }
+  });
+  const double seconds = least_seconds(200, [&] {
+    std::unique_lock lock(mutex);
+    ++asked;
+    changed.notify_all();
+    changed.wait(lock, [&] { return answered == asked; });
+  });
+  {
+    std::scoped_lock lock(mutex);
+    done = true;
+  }
+  changed.notify_all();
+  worker.join();
+  return seconds;
 }
 
 struct Caches {
@@ -148,7 +218,7 @@ Device measure_host() {
     host.memory.push_back(level);
   }
   host.memory.push_back({"memory", 0, measure_read_rate(caches.cores, 4 * largest), 1});
-  host.launch_seconds = 3e-6;  // waking a sleeping worker thread, typical of Linux on this class of machine
+  host.launch_seconds = measure_launch();
   host.source = "measured on this machine by `cryolite device host --refresh`";
   return host;
 }
