@@ -13,7 +13,7 @@ struct Cost {
   int64_t flops = 0;        ///< with recomputation
   int64_t bytes_read = 0;   ///< every input once
   int64_t bytes_written = 0;
-  double seconds = 0;       ///< predicted: the largest of the resources' times, plus the launch
+  double seconds = 0;       ///< predicted: see kernel_seconds
   std::string bound_by;     ///< "compute", "memory", "launch"
 
   int64_t bytes() const { return bytes_read + bytes_written; }
@@ -24,6 +24,16 @@ struct Cost {
 int64_t bytes_of(const graph::Graph& graph, graph::ValueId value);
 /// Flops of one node.
 int64_t flops_of(const graph::Graph& graph, graph::NodeId node);
+
+/// Seconds that `flops` of a node take where nothing else holds them up: at the share of the device's peak that
+/// loops of its kind reach (measured; see rates in cost.cpp).
+double compute_seconds(const graph::Graph& graph, const graph::Node& node, double flops, const device::Device& device);
+/// Seconds to move a value of so many bytes between kernels: at the rate of the nearest memory that holds it twice
+/// over, as it shares that memory with what is computed from it. Level 0 belongs to the inside of kernels.
+double transfer_seconds(int64_t bytes, const device::Device& device);
+/// A kernel that computes and transfers at the same time, all cores or multiprocessors busy: the larger of the two
+/// and a launch; or, on a CPU, all of it on one core, where waking the others would take longer.
+double kernel_seconds(double compute, double transfer, const device::Device& device);
 
 /// Cost of nodes run as one kernel that reads `inputs` and writes `outputs` once. `recompute[i]` multiplies
 /// the flops of nodes[i] (halo or several consumers); empty: 1.

@@ -25,38 +25,18 @@ struct Views {
 /// Every offset of a view is a multiple of `alignment` bytes: devices that bind parts of buffers ask for it.
 Views assign_views(graph::Graph& graph, int64_t alignment = 1);
 
-/// Which nodes become one kernel: by node, the groups that compute it (several where it is recomputed).
+/// Which nodes become one kernel.
 struct Partition {
   struct Members {
     std::vector<graph::NodeId> nodes;  ///< ascending
     graph::NodeId anchor = 0;
+    std::vector<double> recompute;     ///< by member: how often each of its elements is computed; empty: once
   };
-  std::vector<Members> groups;         ///< in running order
+  std::vector<Members> groups;         ///< in running order; a node that is recomputed stands in several
 };
-/// A partition of one kernel a node.
-Partition partition_none(const graph::Graph& graph, const Views& views);
-/// The seed's rules: any number of injective and broadcast nodes join a reduction or contraction, on both
-/// sides; values with several consumers are stored unless all of them are in the group, or recomputing a
-/// pointwise producer in each is predicted cheaper; no reduction joins a reduction except by window tiling.
-Partition partition_greedy(const graph::Graph& graph, const Views& views, const device::Device& device);
-
-/// Why each edge of the graph is as it is.
-std::vector<Decision> explain(const Plan& plan, const Views& views, const Partition& partition,
-                              const device::Device& device);
 
 /// Where each value lies: inputs, outputs, weights, and the arena packed by liveness. Sets plan.homes and
 /// plan.arena_bytes; plan.groups must be complete.
 void assign_memory(Plan& plan, const Views& views);
-
-/// Prices of a pointwise producer with several readers, in predicted seconds.
-struct SharedPrice {
-  double store, recompute;
-};
-/// What storing the only output of `producer` costs against recomputing it in each of `readers` groups.
-SharedPrice price_shared(const graph::Graph& graph, const std::vector<graph::NodeId>& producer,
-                         graph::ValueId value, int readers, const device::Device& device);
-
-/// Whether a node's loops are those of its output with nothing reduced: it can be inlined anywhere.
-bool is_pointwise(const graph::Node& node);
 
 }  // namespace cryolite::plan

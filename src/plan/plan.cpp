@@ -6,7 +6,7 @@
 #include "base/error.h"
 #include "lower/lowered_group.h"
 #include "ops/operator.h"
-#include "plan/passes.h"
+#include "plan/choice.h"
 
 namespace cryolite::plan {
 namespace {
@@ -88,7 +88,7 @@ Placement placement_of(const Graph& group, const Node& node, const schedule::Gro
   return placement;
 }
 
-void place_nodes(const Plan& plan, Group& group) {
+void place_nodes(const Plan& plan, const Partition::Members& members, Group& group) {
   if (group.is_extern()) {
     for (NodeId n : group.nodes) group.placements.push_back({n, Place::Extern, "", 1});
     return;
@@ -99,8 +99,22 @@ void place_nodes(const Plan& plan, Group& group) {
   for (size_t i = 0; i < group.nodes.size(); ++i) {
     Placement placement = placement_of(own, own.nodes[i], schedule, group.nodes[i] == group.nodes.back());
     placement.node = group.nodes[i];
+    if (!members.recompute.empty()) placement.recompute = members.recompute[i];
     group.placements.push_back(placement);
   }
+}
+
+/// Work that finding a plan may take, in states visited: a graph of a thousand nodes is planned in about a second.
+constexpr size_t states_visited = 200'000, least_beam = 16, largest_beam = 4096;
+
+Stored chosen(Pricer& pricer, const std::string& planner) {
+  const size_t nodes = pricer.rules().facts().size();
+  if (planner == "none") return Stored(nodes, true);
+  Stored by_rules = greedy(pricer);
+  if (planner == "greedy") return by_rules;
+  Stored best = cheapest(pricer, std::clamp(states_visited / std::max<size_t>(nodes, 1), least_beam, largest_beam));
+  // A beam may lose the best plan of a wide graph, so the rules have the last word.
+  return pricer.seconds_of(best) <= pricer.seconds_of(by_rules) ? best : by_rules;
 }
 
 }  // namespace
@@ -161,20 +175,23 @@ Plan make_plan(const Graph& simplified, const Graph& original, const device::Dev
   const auto kind = options.machine.kind;
   const bool binds_parts = kind == schedule::Machine::Kind::OpenCl || kind == schedule::Machine::Kind::Vulkan;
   const Views views = assign_views(plan.graph, binds_parts ? device_offset_alignment : 1);
-  const Partition partition = options.planner == "none" ? partition_none(plan.graph, views)
-                                                        : partition_greedy(plan.graph, views, device);
   const graph::Uses uses = graph::uses_of(plan.graph);
+  const FusionRules rules(plan.graph, uses, views, options.machine);
+  Pricer pricer(rules, device);
+  const Stored stored = chosen(pricer, options.planner);
+  const Partition partition = partition_of(rules, stored);
   for (const Partition::Members& members : partition.groups) {
     Group group = make_group(plan.graph, uses, views, members);
     group.id = static_cast<int>(plan.groups.size());
-    group.cost = cost::of_kernel(plan.graph, group.nodes, group.inputs, group.outputs, device);
+    group.cost =
+        cost::of_kernel(plan.graph, group.nodes, group.inputs, group.outputs, device, members.recompute);
     plan.fused.add(group.cost);
     plan.groups.push_back(std::move(group));
   }
-  for (Group& group : plan.groups) place_nodes(plan, group);
+  for (size_t g = 0; g < plan.groups.size(); ++g) place_nodes(plan, partition.groups[g], plan.groups[g]);
   for (NodeId n = 0; n < static_cast<NodeId>(original.nodes.size()); ++n)
     plan.unfused.add(cost::of_node(original, n, device));
-  plan.decisions = explain(plan, views, partition, device);
+  plan.decisions = explain(plan, uses, pricer, stored);
   assign_memory(plan, views);
   return plan;
 }

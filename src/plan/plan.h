@@ -69,7 +69,7 @@ struct Plan {
 };
 
 struct Options {
-  std::string planner = "greedy";  ///< "none", "greedy", "optimal"
+  std::string planner = "optimal";  ///< "none" (one kernel a node), "greedy" (the seed's rules), "optimal"
   schedule::Machine machine;
   std::string model_name;
 };

@@ -23,7 +23,7 @@ struct ModelOptions {
   std::string model;
   std::string target = "host";
   std::string device;             ///< empty: host for CPU targets, a100 for GPU targets
-  std::string planner = "greedy";
+  std::string planner = "optimal";
   std::vector<std::string> dims;  ///< name=value
 };
 void add_model_options(CLI::App& command, ModelOptions& options);

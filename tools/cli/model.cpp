@@ -41,8 +41,8 @@ void add_model_options(CLI::App& command, ModelOptions& options) {
                      "host, cuda, opencl, vulkan, or a Halide target string")->capture_default_str();
   command.add_option("--device", options.device,
                      "device that costs are predicted for: a name (see `cryolite device`) or a JSON file");
-  command.add_option("--planner", options.planner, "none (one kernel a node) or greedy")
-      ->check(CLI::IsMember({"none", "greedy"}))
+  command.add_option("--planner", options.planner, "none (one kernel a node), greedy (by rules) or optimal (by predicted cost)")
+      ->check(CLI::IsMember({"none", "greedy", "optimal"}))
       ->capture_default_str();
   command.add_option("--dim", options.dims, "fixes a free dimension: name=number; may be repeated");
 }

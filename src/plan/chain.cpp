@@ -1,0 +1,38 @@
+#include <algorithm>
+
+#include "plan/kernel_form.h"
+
+/// Pairs of reductions that a schedule can nest: a tile of the first is computed where a tile of the second needs it.
+namespace cryolite::plan {
+namespace {
+
+using graph::Graph;
+using graph::Node;
+using ops::Kernel;
+
+Kernel kernel_of(const Node& node) {
+  const ops::Operator* op = ops::find(node.op_type);
+  return op ? op->kernel : Kernel::Extern;
+}
+
+/// Windows over pixels that do not overlap: no element of the first is needed by two tiles.
+bool windows_only_touch(const Graph& graph, const Node& node) {
+  if (!graph::has_attribute(node, "kernel_shape") || node.outputs.size() != 1) return false;
+  const int spatial = static_cast<int>(graph.value(node.inputs[0]).type.dims.size()) - 2;
+  const auto kernel = graph::ints_attribute(node, "kernel_shape", std::vector<int64_t>(spatial, 1));
+  const auto strides = graph::ints_attribute(node, "strides", std::vector<int64_t>(spatial, 1));
+  const auto dilations = graph::ints_attribute(node, "dilations", std::vector<int64_t>(spatial, 1));
+  for (size_t axis = 0; axis < kernel.size(); ++axis)
+    if ((kernel[axis] - 1) * dilations[axis] + 1 > strides[axis]) return false;
+  return true;
+}
+
+}  // namespace
+
+double chain_recompute(const Graph& graph, const Node& first, const Node& second, schedule::Machine::Kind) {
+  if (kernel_of(first) != Kernel::Convolution) return -1;
+  if (kernel_of(second) == Kernel::Pool && windows_only_touch(graph, second)) return 1;
+  return -1;
+}
+
+}  // namespace cryolite::plan

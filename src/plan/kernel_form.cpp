@@ -1,0 +1,200 @@
+#include "plan/kernel_form.h"
+
+#include <algorithm>
+#include <set>
+
+/// A kernel has one result, the last of its nodes. Around its anchor, the reduction or contraction whose loops it is
+/// built around, lie three kinds of pointwise nodes:
+///
+///     x ──► prologue ──► ANCHOR ──► epilogue ──► result
+///                 z ──► side ─────────┘
+///
+/// The epilogue walks the anchor's result at the same index; a prologue is computed where the anchor reads it.
+/// Two anchors meet where the first can be computed at a tile of the second: see chain_recompute.
+namespace cryolite::plan {
+
+using graph::NodeId;
+using ops::Kernel;
+
+namespace {
+
+// Halide inlines by substitution, and its code grows with every input of a kernel: beyond these a kernel takes
+// minutes to compile or spills, and saves nothing more.
+constexpr size_t largest_group = 48;
+constexpr size_t most_inputs = 24;
+
+KernelForm impossible(const char* why) { return {KernelForm::Verdict::Impossible, why, graph::absent, {}}; }
+KernelForm unfinished(const char* why) { return {KernelForm::Verdict::Unfinished, why, graph::absent, {}}; }
+
+}  // namespace
+
+/// The nodes of a kernel with what each has to do with the anchors.
+struct FusionRules::Members {
+  std::span<const NodeId> nodes;
+  std::vector<NodeId> anchors;     ///< ascending
+  std::vector<unsigned> behind;    ///< by member: bit i is set where it depends on anchor i (or is it)
+
+  int position(NodeId node) const {
+    const auto found = std::lower_bound(nodes.begin(), nodes.end(), node);
+    return found != nodes.end() && *found == node ? static_cast<int>(found - nodes.begin()) : -1;
+  }
+};
+
+FusionRules::FusionRules(const graph::Graph& graph, const graph::Uses& uses, const Views& views,
+                         const schedule::Machine& machine)
+    : graph_(graph), uses_(uses), machine_(machine.kind), facts_(facts_of(graph, uses, views)) {}
+
+KernelForm FusionRules::form_of(std::span<const NodeId> nodes) const {
+  const NodeId last = nodes.back();
+  if (nodes.size() == 1) return {KernelForm::Verdict::Kernel, "", last, {}};
+  if (nodes.size() > largest_group) return impossible("the kernel would have too many nodes");
+  std::set<graph::ValueId> inputs;
+  Members members{nodes, {}, std::vector<unsigned>(nodes.size(), 0)};
+  for (size_t i = 0; i < nodes.size(); ++i) {
+    const NodeFacts& facts = facts_[nodes[i]];
+    if (facts.is_view || facts.kernel == Kernel::Extern) return impossible("an opaque node or a view is a barrier");
+    if (facts.outputs != 1 && nodes[i] != last) return impossible("a node of several results ends its kernel");
+    if (facts.kernel != Kernel::Pointwise) {
+      members.behind[i] |= 1u << members.anchors.size();
+      members.anchors.push_back(nodes[i]);
+      if (members.anchors.size() > 3) return impossible("no schedule nests so many reductions");
+    }
+    for (NodeId producer : facts.producers)
+      if (const int p = members.position(producer); p >= 0) members.behind[i] |= members.behind[p];
+    for (graph::ValueId value : facts.reads)
+      if (uses_.producer[value] == graph::absent || members.position(uses_.producer[value]) < 0) inputs.insert(value);
+  }
+  if (inputs.size() > most_inputs) return impossible("the kernel would have too many inputs");
+  if (facts_[last].outputs != 1 && !members.anchors.empty())
+    return impossible("a node of several results walks on its own");
+  KernelForm form{KernelForm::Verdict::Kernel, "", last, {}};
+  switch (members.anchors.size()) {
+    case 0: break;
+    case 1: form = with_one_anchor(members); break;
+    case 2: form = with_chain(members); break;
+    default: form = with_attention(members); break;
+  }
+  if (form.verdict == KernelForm::Verdict::Kernel) count_evaluations(members, form);
+  return form;
+}
+
+KernelForm FusionRules::with_one_anchor(const Members& members) const {
+  const NodeId anchor = members.anchors[0];
+  const Kernel kernel = facts_[anchor].kernel;
+  for (size_t i = 0; i < members.nodes.size(); ++i) {
+    const NodeId id = members.nodes[i];
+    if (id == anchor) continue;
+    const NodeFacts& facts = facts_[id];
+    if (members.behind[i] != 0) {  // epilogue
+      if (!facts.is_elementwise || facts.shape != facts_[anchor].shape)
+        return impossible("the result is walked at other indices than it is computed");
+      continue;
+    }
+    if (kernel != Kernel::Reduce && !facts.is_elementwise)
+      return impossible("it moves elements, and the kernel reads each of them more than once");
+    if (std::count(facts.consumers.begin(), facts.consumers.end(), anchor) == 0) continue;
+    if (const char* why = why_no_prologue(id, anchor)) return impossible(why);
+  }
+  return {KernelForm::Verdict::Kernel, "", anchor, {}};
+}
+
+/// Pointwise work read by an anchor. Windows and contractions read an element many times: convolutions do so through a
+/// copy of their data that is computed once a tile, which weights do not have.
+const char* FusionRules::why_no_prologue(NodeId producer, NodeId anchor) const {
+  switch (facts_[anchor].kernel) {
+    case Kernel::Pool:
+    case Kernel::Rows:
+    case Kernel::Reduce: return nullptr;
+    case Kernel::Convolution: {
+      const auto& inputs = graph_.nodes[anchor].inputs;
+      const graph::ValueId produced = graph_.nodes[producer].outputs[0];
+      const bool is_data_only = inputs[0] == produced && std::count(inputs.begin(), inputs.end(), produced) == 1;
+      return is_data_only ? nullptr : "weights that are computed would be so for every tile";
+    }
+    default: return "a contraction reads each element more than once";
+  }
+}
+
+KernelForm FusionRules::with_chain(const Members& members) const {
+  const NodeId first = members.anchors[0], second = members.anchors[1];
+  if ((members.behind[members.position(second)] & 1u) == 0)
+    return impossible("two reductions that are independent of each other");
+  if (chain_recompute(graph_, graph_.nodes[first], graph_.nodes[second], machine_) < 0)
+    return impossible("no schedule computes a tile of the one for a tile of the other");
+  for (size_t i = 0; i < members.nodes.size(); ++i) {
+    const NodeId id = members.nodes[i];
+    if (id == second) continue;
+    const NodeFacts& facts = facts_[id];
+    const bool is_before_second = (members.behind[i] & 2u) == 0;
+    const auto is_reader = [&](NodeId consumer) {
+      const int c = members.position(consumer);
+      return c >= 0 && (consumer == second || (members.behind[c] & 2u) != 0);
+    };
+    const bool crosses = is_before_second && std::any_of(facts.consumers.begin(), facts.consumers.end(), is_reader);
+    if ((members.behind[i] & 1u) != 0 && crosses) {  // the tile itself
+      const auto& inputs = graph_.nodes[second].inputs;
+      const auto readers = std::count_if(facts.consumers.begin(), facts.consumers.end(), is_reader);
+      if (readers != 1 || inputs[0] != graph_.nodes[id].outputs[0] || std::count(inputs.begin(), inputs.end(), inputs[0]) != 1)
+        return impossible("the tile is read by more than the second reduction");
+    }
+    if (id == first) continue;
+    if (!facts.is_elementwise) return impossible("it moves elements between the loops of two reductions");
+    if (members.behind[i] != 0 && facts.shape != facts_[is_before_second ? first : second].shape)
+      return impossible("the result is walked at other indices than it is computed");
+    if (members.behind[i] != 0) continue;
+    if (std::count(facts.consumers.begin(), facts.consumers.end(), second) > 0)
+      return impossible("weights that are computed would be so for every tile");
+    if (std::count(facts.consumers.begin(), facts.consumers.end(), first) == 0) continue;
+    if (const char* why = why_no_prologue(id, first)) return impossible(why);
+  }
+  return {KernelForm::Verdict::Kernel, "", facts_[first].flops > facts_[second].flops ? first : second, {}};
+}
+
+/// From the result backwards: a pointwise node is evaluated where its readers are; before an anchor, once an element
+/// or as often as the anchor passes over it.
+void FusionRules::count_evaluations(const Members& members, KernelForm& form) const {
+  std::vector<double> evaluations(members.nodes.size(), 0);
+  form.recompute.assign(members.nodes.size(), 1);
+  const double chained = members.anchors.size() == 2
+                             ? chain_recompute(graph_, graph_.nodes[members.anchors[0]],
+                                               graph_.nodes[members.anchors[1]], machine_)
+                             : 1;
+  for (size_t i = members.nodes.size(); i-- > 0;) {
+    const NodeFacts& facts = facts_[members.nodes[i]];
+    const double elements = static_cast<double>(facts.elements);
+    double& count = evaluations[i];
+    for (NodeId consumer : facts.consumers) {
+      const int c = members.position(consumer);
+      if (c < 0) continue;
+      double reads = evaluations[c];
+      if (facts_[consumer].kernel != Kernel::Pointwise)
+        reads = elements * reads_of(consumer) * (members.anchors.size() > 1 && consumer == members.anchors[0] ? chained : 1);
+      count = std::max(count, reads);
+    }
+    if (facts.kernel != Kernel::Pointwise || count == 0) {
+      const bool is_tile = members.anchors.size() > 1 && members.nodes[i] == members.anchors[0];
+      count = elements * (is_tile ? chained : 1);
+    }
+    form.recompute[i] = elements > 0 ? count / elements : 1;
+  }
+}
+
+/// How often an anchor evaluates an element of its data where that is not stored.
+double FusionRules::reads_of(NodeId anchor) const {
+  switch (facts_[anchor].kernel) {
+    case Kernel::Rows: return 2;  // the statistics, then the results
+    case Kernel::Pool: {
+      double taps = 1;
+      for (int64_t extent : graph::ints_attribute(graph_.nodes[anchor], "kernel_shape")) taps *= static_cast<double>(extent);
+      const double inputs = static_cast<double>(graph_.input_type(graph_.nodes[anchor], 0).elements());
+      return inputs > 0 ? std::max(1.0, taps * static_cast<double>(facts_[anchor].elements) / inputs) : 1;
+    }
+    default: return 1;
+  }
+}
+
+KernelForm FusionRules::with_attention(const Members&) const {
+  return impossible("no schedule nests so many reductions");
+}
+
+}  // namespace cryolite::plan
