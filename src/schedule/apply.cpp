@@ -325,6 +325,7 @@ class Applier {
         {"gpu_lanes", {[](Applier& a) { a.stage().gpu_lanes(a.loop(0)); }}},
         {"gpu_single_thread", {[](Applier& a) { a.stage().gpu_single_thread(); }}},
         {"rfactor", {&Applier::rfactor}},
+        {"atomic", {[](Applier& a) { a.stage().atomic(); }}},
         {"update", {&Applier::update}},
         {"compute_at", {&Applier::compute_at, true}},
         {"store_at", {&Applier::store_at, true}},

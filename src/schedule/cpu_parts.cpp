@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "ops/operator.h"
 
@@ -67,6 +68,52 @@ std::vector<const ops::Stage*> inner_stages(const GroupView& view, const std::st
   return inner;
 }
 
+int64_t tuned(const Parameters& parameters, const Tunable& tunable, int64_t rule) {
+  const auto found = parameters.find(tunable.name);
+  return found == parameters.end() ? rule : std::clamp(found->second, tunable.least, tunable.most);
+}
+
+bool only_epilogue_follows(const GroupView& view, const std::string& name, const std::string& feeding) {
+  const graph::Graph& group = view.graph;
+  if (group.outputs.size() != 1) return false;
+  std::set<graph::ValueId> derived;
+  std::vector<int64_t> extents;
+  for (const graph::Node& node : group.nodes) {
+    if (node.name == name) {
+      if (node.outputs.size() != 1) return false;
+      derived.insert(node.outputs[0]);
+      extents = group.output_type(node).extents();
+      continue;
+    }
+    const bool reads = std::any_of(node.inputs.begin(), node.inputs.end(),
+                                   [&](graph::ValueId id) { return derived.count(id) > 0; });
+    if (!reads) {
+      const ops::Operator* op = ops::find(node.op_type);
+      if (node.name != feeding && (!op || op->kernel != ops::Kernel::Pointwise)) return false;
+      continue;
+    }
+    if (!ops::is_elementwise(group, node) || group.output_type(node).extents() != extents) return false;
+    derived.insert(node.outputs.begin(), node.outputs.end());
+  }
+  return derived.count(group.outputs[0]) > 0;
+}
+
+void vectorize_block(Line& line, const std::string& axis, int64_t extent, int64_t lanes) {
+  if (extent == 1) return;
+  if (extent <= lanes || extent % lanes != 0) {
+    line.call("vectorize", {axis});
+  } else {
+    line.call("vectorize", {axis, lanes});
+    if (extent > lanes) line.call("unroll", {axis});
+  }
+}
+
+void begin_update(Line& line, const ops::Stage& stage, std::vector<Argument> inner) {
+  line.call("update", {0});
+  for (const auto& [name, rvar] : stage.updates.at(0).rvars) inner.emplace_back(name);
+  if (inner.size() > 1) line.call("reorder", inner);
+}
+
 int64_t cost_of_steps(const GroupView& view) {
   int64_t steps = 0;
   for (const graph::Node& node : view.graph.nodes) {
@@ -83,25 +130,29 @@ const ops::Stage* inner_stage(const GroupView& view, const std::string& node, co
   return nullptr;
 }
 
-std::string parallel_chunks(Line& line, const std::vector<Loop>& outer, int64_t work, const Machine& machine) {
+Chunks parallel_chunks(Line& line, const std::vector<Loop>& outer, int64_t work, const Machine& machine) {
   std::vector<Loop> loops;
   for (const Loop& loop : outer)
     if (loop.extent > 1) loops.push_back(loop);
-  if (loops.empty() || work < least_parallel_work || machine.threads < 2) return "";
+  Chunks chunks{"", outer.empty() ? "" : outer.front().name};
+  if (loops.empty() || work < least_parallel_work || machine.threads < 2) return chunks;
   // The outermost loop alone is cut where it has enough steps: fusing costs divisions.
   std::string chunk = loops.back().name;
   int64_t extent = loops.back().extent;
-  for (size_t i = loops.size() - 1; i-- > 0 && extent < 4 * machine.threads && extent % machine.threads != 0;) {
-    const std::string fused = loops[i].name + "_" + chunk;
-    line.call("fuse", {loops[i].name, chunk, fused});
+  size_t innermost = loops.size() - 1;
+  while (innermost > 0 && extent < 4 * machine.threads && extent % machine.threads != 0) {
+    --innermost;
+    const std::string fused = loops[innermost].name + "_" + chunk;
+    line.call("fuse", {loops[innermost].name, chunk, fused});
     chunk = fused;
-    extent *= loops[i].extent;
+    extent *= loops[innermost].extent;
   }
-  if (extent < 2) return "";
   const int64_t size = (extent + machine.threads - 1) / machine.threads;
   line.call("split", {chunk, chunk + "_thread", chunk + "_step", size, "GuardWithIf"});
   line.call("parallel", {chunk + "_thread"});
-  return chunk + "_thread";
+  chunks.thread = chunk + "_thread";
+  if (loops[innermost].name == outer.front().name) chunks.innermost = chunk + "_step";
+  return chunks;
 }
 
 void keep_shared_values(GroupSchedule& schedule, const GroupView& view, const std::string& output,

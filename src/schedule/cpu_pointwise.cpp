@@ -2,8 +2,11 @@
 
 #include "schedule/cpu_parts.h"
 
-/// pointwise: vectors along the innermost axis of the result, threads over the outer ones; nothing is stored
-/// between the nodes. pool: the same, with the window's running value in a register of the tile.
+/// pointwise: vectors along the innermost axis of the result, threads over the outer ones; nothing is stored between
+/// the nodes, but for values that a long expression would compute again and again.
+///
+///     for outer axes (threads)
+///       for vectors of the innermost axis
 namespace cryolite::schedule::cpu {
 namespace {
 
@@ -19,8 +22,10 @@ std::string vectorize_innermost(Line& line, const std::vector<Loop>& loops, int6
   return vectors;
 }
 
-void schedule_output(GroupSchedule& schedule, const GroupView& view, const ops::Stage& output,
-                     const Machine& machine, bool keep_shared) {
+}  // namespace
+
+void pointwise_output(GroupSchedule& schedule, const GroupView& view, const ops::Stage& output,
+                      const Machine& machine, bool keep_shared) {
   Line line(output.name);
   line.call("compute_root");
   const auto loops = loops_of(output);
@@ -43,43 +48,10 @@ void schedule_output(GroupSchedule& schedule, const GroupView& view, const ops::
     keep_shared_values(schedule, view, output.name, vectors, loops[0].name, lanes);
 }
 
-}  // namespace
-
-void pointwise(GroupSchedule& schedule, const GroupView& view, const Machine& machine) {
+bool pointwise(GroupSchedule& schedule, const GroupView& view, const Machine& machine, const Parameters&) {
   const size_t count = view.lowered.outputs.size();
-  for (size_t i = 0; i < count; ++i) schedule_output(schedule, view, output_of(view, i), machine, count == 1);
-}
-
-void pool(GroupSchedule& schedule, const GroupView& view, const Machine& machine) {
-  const graph::Node& anchor = anchor_of(view);
-  const ops::Stage& output = output_of(view);
-  const bool single = view.lowered.outputs.size() == 1 && loops_of(output).size() >= 3;
-  if (!single) {
-    for (const ops::Stage* stage : inner_stages(view, anchor.name))
-      if (!stage->updates.empty()) schedule.funcs.push_back(Line(stage->name).call("compute_root"));
-    return pointwise(schedule, view, machine);
-  }
-  const auto loops = loops_of(output);
-  const int64_t lanes = lanes_of(output, machine);
-  Line line(output.name);
-  const std::string vectors = vectorize_innermost(line, loops, lanes);
-  const std::string at = vectors.empty() ? loops[1].name : vectors;
-  std::vector<Loop> outer(loops.begin() + (vectors.empty() ? 2 : 1), loops.end());
-  parallel_chunks(line, outer, cost_of_steps(view), machine);
-  schedule.funcs.push_back(line);
-  for (const ops::Stage* stage : inner_stages(view, anchor.name)) {
-    if (stage->updates.empty()) continue;
-    const int64_t own = std::min(lanes_of(*stage, machine), loops[0].extent);
-    Line running(stage->name);
-    running.call("compute_at", {output.name, at});
-    if (loops[0].extent > 1) running.call("vectorize", {loops[0].name, own});
-    running.call("update", {0});
-    std::vector<Argument> order{loops[0].name};
-    for (const auto& [name, rvar] : stage->updates[0].rvars) order.emplace_back(name);
-    running.call("reorder", order);
-    if (loops[0].extent > 1) running.call("vectorize", {loops[0].name, own});
-    schedule.funcs.push_back(running);
-  }
+  for (size_t i = 0; i < count; ++i) pointwise_output(schedule, view, output_of(view, i), machine, count == 1);
+  return true;
 }
 
 }  // namespace cryolite::schedule::cpu

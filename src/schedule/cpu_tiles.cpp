@@ -20,14 +20,13 @@ constexpr int64_t rows_of_one_wide = 128;  // columns where there is one row onl
 
 int64_t divided_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
-/// Rows that fit beside the weights and one broadcast, balanced so that the last tile is not mostly empty.
-int64_t balanced_rows(int64_t rows, int64_t vectors, const Machine& machine) {
-  const int64_t fitting = std::min(most_rows, (machine.vector_registers - vectors - 1) / vectors);
-  const int64_t tiles = divided_up(rows, std::max<int64_t>(1, fitting));
-  return std::max<int64_t>(1, divided_up(rows, tiles));
-}
-
 }  // namespace
+
+int64_t tile_rows(int64_t columns, int64_t rows, const Machine& machine) {
+  const int64_t vectors = std::max<int64_t>(1, divided_up(columns, machine.vector_bytes / 4));
+  const int64_t fitting = std::clamp<int64_t>((machine.vector_registers - vectors - 1) / vectors, 1, most_rows);
+  return std::max<int64_t>(1, divided_up(rows, divided_up(rows, fitting)));
+}
 
 int64_t packed_block(int64_t columns, int64_t rows, const Machine& machine) {
   const int64_t lanes = machine.vector_bytes / 4;
@@ -37,18 +36,12 @@ int64_t packed_block(int64_t columns, int64_t rows, const Machine& machine) {
   int64_t block = lanes;
   for (const auto& [vectors, share] : widths) {
     const int64_t width = vectors * lanes;
-    const int64_t used_rows = balanced_rows(rows, vectors, machine);
+    const int64_t used_rows = tile_rows(width, rows, machine);
     const double filled = static_cast<double>(columns) / (divided_up(columns, width) * width);
     const double hidden = std::min(1.0, vectors * used_rows / 8.0);
     if (filled * share * hidden > best * 1.001) best = filled * share * hidden, block = width;
   }
   return std::min(block, columns);
-}
-
-RegisterTile register_tile(int64_t columns, int64_t rows, const Machine& machine) {
-  const int64_t lanes = machine.vector_bytes / 4;
-  const int64_t block = packed_block(columns, rows, machine);
-  return {block, balanced_rows(rows, divided_up(block, lanes), machine)};
 }
 
 }  // namespace cryolite::schedule::cpu
