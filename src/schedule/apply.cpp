@@ -116,6 +116,8 @@ class Applier {
         for (const auto& [name, action] : actions()) names.push_back(name);
         refuse(fmt::format("'{}' is not a call that schedules know", call.call), "known are " + joined(names));
       }
+      if (count() > known->second.most_arguments)
+        refuse(fmt::format("{} wants {} arguments at most", call.call, known->second.most_arguments));
       if (call.call != "update" && known->second.is_level != levels) continue;
       try {
         known->second.run(*this);
@@ -209,6 +211,7 @@ class Applier {
     stage().fuse(inner, outer, make(2, inner.is_rvar));
   }
   void reorder() {
+    if (count() == 0) refuse("reorder wants the names of loops, innermost first");
     std::vector<VarOrRVar> order;
     for (size_t i = 0; i < count(); ++i) order.push_back(loop(i));
     stage().reorder(order);
@@ -304,38 +307,40 @@ class Applier {
   void store_at() { refuse_for_outputs(), current_->func.store_at(level()); }
   void hoist_storage() { refuse_for_outputs(), current_->func.hoist_storage(level()); }
 
+  static constexpr size_t any = 1000;  // loops and pairs of names: as many as there are
   struct Action {
+    size_t most_arguments;
     std::function<void(Applier&)> run;
     bool is_level = false;  ///< names a loop of another Func: runs after all loops are made
   };
   static const std::map<std::string, Action>& actions() {
     static const std::map<std::string, Action> table{
-        {"split", {&Applier::split}},
-        {"tile", {&Applier::tile}},
-        {"fuse", {&Applier::fuse}},
-        {"reorder", {&Applier::reorder}},
-        {"rename", {&Applier::rename}},
-        {"vectorize", {&Applier::vectorize}},
-        {"unroll", {&Applier::unroll}},
-        {"parallel", {&Applier::parallel}},
-        {"serial", {[](Applier& a) { a.stage().serial(a.loop(0)); }}},
-        {"partition", {[](Applier& a) { a.stage().partition(a.loop(0), a.choice(1, partitions)); }}},
-        {"gpu_blocks", {&Applier::gpu_blocks}},
-        {"gpu_threads", {&Applier::gpu_threads}},
-        {"gpu_lanes", {[](Applier& a) { a.stage().gpu_lanes(a.loop(0)); }}},
-        {"gpu_single_thread", {[](Applier& a) { a.stage().gpu_single_thread(); }}},
-        {"rfactor", {&Applier::rfactor}},
-        {"atomic", {[](Applier& a) { a.stage().atomic(); }}},
-        {"update", {&Applier::update}},
-        {"compute_at", {&Applier::compute_at, true}},
-        {"store_at", {&Applier::store_at, true}},
-        {"hoist_storage", {&Applier::hoist_storage, true}},
-        {"compute_root", {[](Applier& a) { a.current_->func.compute_root(); }}},
-        {"compute_inline", {[](Applier& a) { a.refuse_for_outputs(), a.current_->func.compute_inline(); }}},
-        {"store_in", {[](Applier& a) { a.current_->func.store_in(a.choice(0, memories)); }}},
-        {"bound_extent", {[](Applier& a) { a.current_->func.bound_extent(a.axis(0), a.positive(1)); }, true}},
-        {"align_bounds", {[](Applier& a) { a.current_->func.align_bounds(a.axis(0), a.positive(1)); }, true}},
-        {"fold_storage", {[](Applier& a) { a.current_->func.fold_storage(a.axis(0), a.positive(1)); }, true}},
+        {"split", {5, &Applier::split}},
+        {"tile", {9, &Applier::tile}},
+        {"fuse", {3, &Applier::fuse}},
+        {"reorder", {any, &Applier::reorder}},
+        {"rename", {2, &Applier::rename}},
+        {"vectorize", {3, &Applier::vectorize}},
+        {"unroll", {3, &Applier::unroll}},
+        {"parallel", {3, &Applier::parallel}},
+        {"serial", {1, [](Applier& a) { a.stage().serial(a.loop(0)); }}},
+        {"partition", {2, [](Applier& a) { a.stage().partition(a.loop(0), a.choice(1, partitions)); }}},
+        {"gpu_blocks", {3, &Applier::gpu_blocks}},
+        {"gpu_threads", {3, &Applier::gpu_threads}},
+        {"gpu_lanes", {1, [](Applier& a) { a.stage().gpu_lanes(a.loop(0)); }}},
+        {"gpu_single_thread", {0, [](Applier& a) { a.stage().gpu_single_thread(); }}},
+        {"rfactor", {any, &Applier::rfactor}},
+        {"atomic", {0, [](Applier& a) { a.stage().atomic(); }}},
+        {"update", {1, &Applier::update}},
+        {"compute_at", {2, &Applier::compute_at, true}},
+        {"store_at", {2, &Applier::store_at, true}},
+        {"hoist_storage", {2, &Applier::hoist_storage, true}},
+        {"compute_root", {0, [](Applier& a) { a.current_->func.compute_root(); }}},
+        {"compute_inline", {0, [](Applier& a) { a.refuse_for_outputs(), a.current_->func.compute_inline(); }}},
+        {"store_in", {1, [](Applier& a) { a.current_->func.store_in(a.choice(0, memories)); }}},
+        {"bound_extent", {2, [](Applier& a) { a.current_->func.bound_extent(a.axis(0), a.positive(1)); }, true}},
+        {"align_bounds", {2, [](Applier& a) { a.current_->func.align_bounds(a.axis(0), a.positive(1)); }, true}},
+        {"fold_storage", {2, [](Applier& a) { a.current_->func.fold_storage(a.axis(0), a.positive(1)); }, true}},
     };
     return table;
   }

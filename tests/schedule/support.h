@@ -51,6 +51,8 @@ inline void expect_schedules_keep_results(const std::string& text, double tolera
   const auto expected = emit::evaluate(graph, inputs);
   for (const Machine& machine : machines()) {
     for (const char* planner : {"greedy", "none"}) {
+      // Each run compiles the whole graph again: nodes alone are tried on one of the machines.
+      if (planner == std::string("none") && machine.vector_bytes != 32) continue;
       const plan::Plan plan = planned_for(graph, machine, planner);
       SCOPED_TRACE(text + schedules_text(plan));
       try {
