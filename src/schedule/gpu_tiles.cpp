@@ -18,7 +18,7 @@ constexpr std::array row_threads{1, 2, 3, 4, 5, 6, 7, 8, 14, 16};
 constexpr std::array line_threads{1, 2, 3, 4, 7, 8};
 constexpr int64_t most_accumulators = 24;
 constexpr int64_t most_registers = 44;  // of the 64, for accumulators and loaded operands
-constexpr int64_t most_loads = 16;      // in flight: beyond, ptxas hoists so many that it spills
+constexpr int64_t most_loads = 12;      // in flight: beyond, ptxas hoists so many that it spills
 constexpr int64_t most_threads = 256;
 constexpr std::array chunks{32, 16, 8, 4, 2, 1};
 constexpr int64_t least_chunk = 8;  // fewer steps between two barriers do not pay

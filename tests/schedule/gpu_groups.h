@@ -170,6 +170,23 @@ inline std::vector<GroupCase> joined_cases() {
   };
 }
 
+/// Groups of real networks whose kernels have spilled: too large to run where there is no GPU.
+inline std::vector<GroupCase> large_cases() {
+  return {
+      {"conv_3x3_large", R"(graph conv_3x3_large (x: f32[1,64,56,56] @[0,2,3,1], w: f32[192,64,3,3] @[2,3,1,0], b: f32[192]) -> (y) {
+  conv1: c: f32[1,192,56,56] @[0,2,3,1] = Conv(x, w, b) {pads=[1,1,1,1]}
+  relu1: y: f32[1,192,56,56] @[0,2,3,1] = Relu(c)
+})"},
+      {"conv_of_normalized_view", R"(graph conv_of_normalized_view (x: f32[1,96,56,56] @[0,2,3,1]/(802816,14336,256,1), s: f32[1,96,1,1] @[0,2,3,1], o: f32[1,96,1,1] @[0,2,3,1], w: f32[128,96,1,1] @[2,3,1,0], b: f32[128]) -> (y) {
+  mul1: m: f32[1,96,56,56] @[0,2,3,1] = Mul(x, s)
+  add1: a: f32[1,96,56,56] @[0,2,3,1] = Add(m, o)
+  relu1: r: f32[1,96,56,56] @[0,2,3,1] = Relu(a)
+  conv1: c: f32[1,128,56,56] @[0,2,3,1] = Conv(r, w, b)
+  relu2: y: f32[1,128,56,56] @[0,2,3,1] = Relu(c)
+})"},
+  };
+}
+
 inline std::vector<GroupCase> all_cases() {
   std::vector<GroupCase> all;
   for (const auto& part : {convolution_cases(), matrix_cases(), reduction_cases(), pointwise_cases(), joined_cases()})

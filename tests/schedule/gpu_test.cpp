@@ -87,15 +87,16 @@ TEST_P(GpuGroups, ReadBackFromTextAreTheSame) {
   EXPECT_EQ(to_text(parsed[0]), to_text(schedule));
 }
 
-TEST_P(GpuGroups, SpillNothingOnCuda) {
+/// Compiles a group to PTX and asks ptxas whether it needs more registers than a thread has.
+void expect_no_spill(const test::GroupCase& wanted) {
   if (emit::find_ptxas().empty()) GTEST_SKIP() << "there is no ptxas on this machine";
-  const graph::Graph group = graph::parse_text(GetParam().text);
+  const graph::Graph group = graph::parse_text(wanted.text);
   lower::LoweredGroup lowered = lower::lower(group);
   apply(schedule_of(group, Machine::Kind::Cuda), lowered);
   std::vector<Halide::Func> outputs;
   for (int output : lowered.outputs) outputs.push_back(lowered.stages[output].laid.func);
   const std::vector<Halide::Argument> arguments(lowered.inputs.begin(), lowered.inputs.end());
-  const std::string file = testing::TempDir() + "/" + std::to_string(getpid()) + "_" + GetParam().name + ".ptx";
+  const std::string file = testing::TempDir() + "/" + std::to_string(getpid()) + "_" + wanted.name + ".ptx";
   Halide::Pipeline(outputs).compile_to({{Halide::OutputFileType::device_code, file}}, arguments, "kernel",
                                        Halide::Target("x86-64-linux-cuda-cuda_capability_80-no_runtime"));
   for (const char* architecture : {"sm_80", "sm_90"}) {
@@ -106,6 +107,14 @@ TEST_P(GpuGroups, SpillNothingOnCuda) {
     EXPECT_EQ(report.spilled_bytes(), 0) << to_json(report).dump(1);
   }
 }
+
+TEST_P(GpuGroups, SpillNothingOnCuda) { expect_no_spill(GetParam()); }
+
+class LargeGpuGroups : public testing::TestWithParam<test::GroupCase> {};
+
+TEST_P(LargeGpuGroups, SpillNothingOnCuda) { expect_no_spill(GetParam()); }
+
+INSTANTIATE_TEST_SUITE_P(All, LargeGpuGroups, testing::ValuesIn(test::large_cases()), case_name);
 
 INSTANTIATE_TEST_SUITE_P(All, GpuGroups, testing::ValuesIn(test::all_cases()), case_name);
 
