@@ -1,12 +1,16 @@
 #include "plan/plan.h"
 
+#include <fmt/format.h>
+
 #include <algorithm>
+#include <optional>
 #include <set>
 
 #include "base/error.h"
 #include "lower/lowered_group.h"
 #include "ops/operator.h"
 #include "plan/choice.h"
+#include "plan/siblings.h"
 
 namespace cryolite::plan {
 namespace {
@@ -117,6 +121,51 @@ Stored chosen(Pricer& pricer, const std::string& planner) {
   return pricer.seconds_of(best) <= pricer.seconds_of(by_rules) ? best : by_rules;
 }
 
+/// A graph laid out and cut into kernels, and what that is predicted to cost.
+struct Draft {
+  Graph graph;
+  Views views;
+  Stored stored;
+  double seconds = 0;
+};
+
+Draft draft_of(Graph graph, const device::Device& device, const Options& options) {
+  Draft draft{std::move(graph), {}, {}, 0};
+  assign_layouts(draft.graph, options.machine);
+  const auto kind = options.machine.kind;
+  const bool binds_parts = kind == schedule::Machine::Kind::OpenCl || kind == schedule::Machine::Kind::Vulkan;
+  draft.views = assign_views(draft.graph, binds_parts ? device_offset_alignment : 1);
+  const graph::Uses uses = graph::uses_of(draft.graph);
+  const FusionRules rules(draft.graph, uses, draft.views, options.machine);
+  Pricer pricer(rules, device);
+  draft.stored = chosen(pricer, options.planner);
+  draft.seconds = pricer.seconds_of(draft.stored);
+  return draft;
+}
+
+/// Merging siblings changes what else can be fused, so the whole plan has to be cheaper with it.
+Draft cheaper_draft(const Graph& simplified, const device::Device& device, const Options& options,
+                    std::vector<Decision>& decisions) {
+  const Graph own = with_own_outputs(simplified);
+  Draft apart = draft_of(own, device, options);
+  if (options.planner == "none") return apart;
+  std::vector<Decision> horizontal;
+  Graph merged = merge_siblings(own, device, horizontal);
+  const bool is_merged = std::any_of(horizontal.begin(), horizontal.end(), [](const Decision& d) { return d.fused; });
+  std::optional<Draft> together;
+  if (is_merged) together = draft_of(std::move(merged), device, options);
+  const bool pays = together && together->seconds < apart.seconds;
+  for (Decision& decision : horizontal) {
+    if (decision.fused && !pays) {
+      decision.fused = false;
+      decision.why += fmt::format("; but the whole model is predicted to take {:.4g} us with it, {:.4g} us without",
+                                  together->seconds * 1e6, apart.seconds * 1e6);
+    }
+    decisions.push_back(std::move(decision));
+  }
+  return pays ? std::move(*together) : std::move(apart);
+}
+
 }  // namespace
 
 std::string_view name_of(Place place) {
@@ -170,16 +219,13 @@ Plan make_plan(const Graph& simplified, const Graph& original, const device::Dev
   plan.device = device.name;
   plan.planner = options.planner;
   plan.machine = options.machine;
-  plan.graph = with_own_outputs(simplified);
-  assign_layouts(plan.graph, options.machine);
-  const auto kind = options.machine.kind;
-  const bool binds_parts = kind == schedule::Machine::Kind::OpenCl || kind == schedule::Machine::Kind::Vulkan;
-  const Views views = assign_views(plan.graph, binds_parts ? device_offset_alignment : 1);
+  Draft draft = cheaper_draft(simplified, device, options, plan.decisions);
+  plan.graph = std::move(draft.graph);
+  const Views& views = draft.views;
   const graph::Uses uses = graph::uses_of(plan.graph);
   const FusionRules rules(plan.graph, uses, views, options.machine);
   Pricer pricer(rules, device);
-  const Stored stored = chosen(pricer, options.planner);
-  const Partition partition = partition_of(rules, stored);
+  const Partition partition = partition_of(rules, draft.stored);
   for (const Partition::Members& members : partition.groups) {
     Group group = make_group(plan.graph, uses, views, members);
     group.id = static_cast<int>(plan.groups.size());
@@ -191,7 +237,7 @@ Plan make_plan(const Graph& simplified, const Graph& original, const device::Dev
   for (size_t g = 0; g < plan.groups.size(); ++g) place_nodes(plan, partition.groups[g], plan.groups[g]);
   for (NodeId n = 0; n < static_cast<NodeId>(original.nodes.size()); ++n)
     plan.unfused.add(cost::of_node(original, n, device));
-  plan.decisions = explain(plan, uses, pricer, stored);
+  for (Decision& decision : explain(plan, uses, pricer, draft.stored)) plan.decisions.push_back(std::move(decision));
   assign_memory(plan, views);
   return plan;
 }
