@@ -1,4 +1,6 @@
 #pragma once
+#include <set>
+#include <string>
 #include <vector>
 
 #include "plan/plan.h"
@@ -14,6 +16,8 @@ graph::Graph with_own_outputs(graph::Graph graph);
 /// contractions as their strategy wants them.
 void assign_layouts(graph::Graph& graph, const schedule::Machine& machine);
 
+using NodeNames = std::set<std::string>;
+
 /// Values that lie in the memory of others.
 struct Views {
   std::vector<graph::ValueId> parent;   ///< by value: whose memory it lies in; itself where in its own
@@ -23,7 +27,8 @@ struct Views {
 /// Decides which Reshape, Transpose, Split, Slice and Concat nodes are only another way to look at memory,
 /// and sets the strides of the values concerned. May add Identity nodes that copy operands into a Concat.
 /// Every offset of a view is a multiple of `alignment` bytes: devices that bind parts of buffers ask for it.
-Views assign_views(graph::Graph& graph, int64_t alignment = 1);
+/// Nodes named in `computed` are left to kernels.
+Views assign_views(graph::Graph& graph, int64_t alignment = 1, const NodeNames& computed = {});
 
 /// Which nodes become one kernel.
 struct Partition {

@@ -1,16 +1,12 @@
 #include "plan/plan.h"
 
-#include <fmt/format.h>
-
 #include <algorithm>
-#include <optional>
 #include <set>
 
 #include "base/error.h"
 #include "lower/lowered_group.h"
 #include "ops/operator.h"
-#include "plan/choice.h"
-#include "plan/siblings.h"
+#include "plan/draft.h"
 
 namespace cryolite::plan {
 namespace {
@@ -19,9 +15,6 @@ using graph::Graph;
 using graph::Node;
 using graph::NodeId;
 using graph::ValueId;
-
-/// Bytes: Vulkan lets devices ask for up to 256 (minStorageBufferOffsetAlignment); of OpenCL devices some ask for 512.
-constexpr int64_t device_offset_alignment = 512;
 
 void check(const Graph& graph) {
   for (const Node& node : graph.nodes) {
@@ -108,64 +101,6 @@ void place_nodes(const Plan& plan, const Partition::Members& members, Group& gro
   }
 }
 
-/// Work that finding a plan may take, in states visited: a graph of a thousand nodes is planned in about a second.
-constexpr size_t states_visited = 200'000, least_beam = 16, largest_beam = 4096;
-
-Stored chosen(Pricer& pricer, const std::string& planner) {
-  const size_t nodes = pricer.rules().facts().size();
-  if (planner == "none") return Stored(nodes, true);
-  Stored by_rules = greedy(pricer);
-  if (planner == "greedy") return by_rules;
-  Stored best = cheapest(pricer, std::clamp(states_visited / std::max<size_t>(nodes, 1), least_beam, largest_beam));
-  // A beam may lose the best plan of a wide graph, so the rules have the last word.
-  return pricer.seconds_of(best) <= pricer.seconds_of(by_rules) ? best : by_rules;
-}
-
-/// A graph laid out and cut into kernels, and what that is predicted to cost.
-struct Draft {
-  Graph graph;
-  Views views;
-  Stored stored;
-  double seconds = 0;
-};
-
-Draft draft_of(Graph graph, const device::Device& device, const Options& options) {
-  Draft draft{std::move(graph), {}, {}, 0};
-  assign_layouts(draft.graph, options.machine);
-  const auto kind = options.machine.kind;
-  const bool binds_parts = kind == schedule::Machine::Kind::OpenCl || kind == schedule::Machine::Kind::Vulkan;
-  draft.views = assign_views(draft.graph, binds_parts ? device_offset_alignment : 1);
-  const graph::Uses uses = graph::uses_of(draft.graph);
-  const FusionRules rules(draft.graph, uses, draft.views, options.machine);
-  Pricer pricer(rules, device);
-  draft.stored = chosen(pricer, options.planner);
-  draft.seconds = pricer.seconds_of(draft.stored);
-  return draft;
-}
-
-/// Merging siblings changes what else can be fused, so the whole plan has to be cheaper with it.
-Draft cheaper_draft(const Graph& simplified, const device::Device& device, const Options& options,
-                    std::vector<Decision>& decisions) {
-  const Graph own = with_own_outputs(simplified);
-  Draft apart = draft_of(own, device, options);
-  if (options.planner == "none") return apart;
-  std::vector<Decision> horizontal;
-  Graph merged = merge_siblings(own, device, horizontal);
-  const bool is_merged = std::any_of(horizontal.begin(), horizontal.end(), [](const Decision& d) { return d.fused; });
-  std::optional<Draft> together;
-  if (is_merged) together = draft_of(std::move(merged), device, options);
-  const bool pays = together && together->seconds < apart.seconds;
-  for (Decision& decision : horizontal) {
-    if (decision.fused && !pays) {
-      decision.fused = false;
-      decision.why += fmt::format("; but the whole model is predicted to take {:.4g} us with it, {:.4g} us without",
-                                  together->seconds * 1e6, apart.seconds * 1e6);
-    }
-    decisions.push_back(std::move(decision));
-  }
-  return pays ? std::move(*together) : std::move(apart);
-}
-
 }  // namespace
 
 std::string_view name_of(Place place) {
@@ -219,7 +154,7 @@ Plan make_plan(const Graph& simplified, const Graph& original, const device::Dev
   plan.device = device.name;
   plan.planner = options.planner;
   plan.machine = options.machine;
-  Draft draft = cheaper_draft(simplified, device, options, plan.decisions);
+  Draft draft = best_draft(with_own_outputs(simplified), device, options, plan.decisions);
   plan.graph = std::move(draft.graph);
   const Views& views = draft.views;
   const graph::Uses uses = graph::uses_of(plan.graph);

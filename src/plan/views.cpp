@@ -324,7 +324,7 @@ void mark_empty(State& state) {
 
 }  // namespace
 
-Views assign_views(Graph& graph, int64_t alignment) {
+Views assign_views(Graph& graph, int64_t alignment, const NodeNames& computed) {
   Views views;
   views.parent.resize(graph.values.size());
   std::iota(views.parent.begin(), views.parent.end(), 0);
@@ -340,7 +340,8 @@ Views assign_views(Graph& graph, int64_t alignment) {
   place_concat_operands(graph, views);
   State state{graph, views, graph::uses_of(graph), {}, alignment};
   state.is_output = state.uses.is_output;
-  for (NodeId n = 0; n < static_cast<NodeId>(graph.nodes.size()); ++n) mark_relabelling(state, n);
+  for (NodeId n = 0; n < static_cast<NodeId>(graph.nodes.size()); ++n)
+    if (!computed.count(graph.nodes[n].name)) mark_relabelling(state, n);
   mark_empty(state);
   return views;
 }

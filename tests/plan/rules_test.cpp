@@ -97,6 +97,14 @@ TEST(Rules, SkipConnectionStoresTheSharedConvolution) {
   EXPECT_NE(why(plan, "conv", "branch").find("recomputing"), std::string::npos);
 }
 
+TEST(Rules, GreedyFollowsTheRulesWithoutPrices) {
+  const Plan plan = plan_text(R"(graph dear (x: f32[1,8,64,64]) -> (y) {
+    erf: a: f32[1,8,64,64] = Erf(x) {}
+    pool: y: f32[1,8,64,64] = MaxPool(a) {kernel_shape=[9,9], pads=[4,4,4,4]}
+  })", "greedy");
+  EXPECT_EQ(kernels(plan), "pool: erf pool*\n");
+}
+
 TEST(Rules, CheapSharedProducerIsRecomputedInEachReader) {
   const Plan plan = plan_text(R"(graph cheap (x: f32[64,256]) -> (y, z) {
     const two: f32[1] = {2}
@@ -142,6 +150,16 @@ TEST(Rules, ConcatIsWrittenInPlace) {
   EXPECT_EQ(verdict(plan, "left", "join"), "apart (view)");
 }
 
+TEST(Rules, TransposeBetweenPointwiseNodesIsComputedInTheirKernel) {
+  const Plan plan = plan_text(R"(graph turned (x: f32[64,256]) -> (y) {
+    exp: a: f32[64,256] = Exp(x) {}
+    turn: b: f32[256,64] = Transpose(a) {perm=[1,0]}
+    relu: y: f32[256,64] = Relu(b) {}
+  })");
+  EXPECT_EQ(kernels(plan), "pointwise: exp turn relu*\n");
+  EXPECT_EQ(plan.fused.bytes, 2 * 4 * 64 * 256);
+}
+
 TEST(Rules, ModelOutputInTheMiddleIsStored) {
   const Plan plan = plan_text(R"(graph middle (x: f32[64,256]) -> (a, y) {
     exp: a: f32[64,256] = Exp(x) {}
@@ -149,6 +167,18 @@ TEST(Rules, ModelOutputInTheMiddleIsStored) {
   })");
   EXPECT_EQ(kernels(plan), "pointwise: exp*\npointwise: neg*\n");
   EXPECT_EQ(verdict(plan, "exp", "neg"), "apart (model output)");
+}
+
+TEST(Rules, ApartIsSaidWithBothPrices) {
+  // Recomputing the exponentials for each of 81 windows costs more than storing them.
+  const Plan plan = plan_text(R"(graph dear (x: f32[1,8,64,64]) -> (y) {
+    erf: a: f32[1,8,64,64] = Erf(x) {}
+    pool: y: f32[1,8,64,64] = MaxPool(a) {kernel_shape=[9,9], pads=[4,4,4,4]}
+  })");
+  EXPECT_EQ(kernels(plan), "pointwise: erf*\npool: pool*\n");
+  EXPECT_EQ(verdict(plan, "erf", "pool"), "apart (price)");
+  EXPECT_NE(why(plan, "erf", "pool").find("apart is predicted to cost"), std::string::npos);
+  EXPECT_NE(why(plan, "erf", "pool").find("as one kernel"), std::string::npos);
 }
 
 TEST(Rules, PlannerNoneGivesOneKernelANode) {

@@ -19,7 +19,7 @@ inline device::Device round_device() {
   return device;
 }
 
-inline Plan plan_text(const std::string& text, const std::string& planner = "greedy") {
+inline Plan plan_text(const std::string& text, const std::string& planner = "optimal") {
   const graph::Graph graph = graph::parse_text(text);
   Options options;
   options.planner = planner;
