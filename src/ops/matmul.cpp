@@ -9,8 +9,10 @@
 
 /// MatMul and Gemm: out(…, m, n) = sum over r.x = k of a(…, m, k) * b(…, k, n)
 ///
-///     y_a ─┐   (copies, inlined unless a schedule places them)
-///     y_b ─┴► y_sum (0, or C of a Gemm, then ONE update over r.x) ──► y
+///     y_a ──────────────────┐   (copies, inlined unless a schedule places them)
+///     y_b ──► (y_columns) ──┴► y_sum (0, or C of a Gemm, then ONE update over r.x) ──► y
+///
+/// y_columns, a copy whose columns lie side by side, is there where those of the operand do not.
 namespace cryolite::ops {
 namespace {
 
@@ -30,6 +32,21 @@ Index batch_index(const Index& at, size_t output_batch, const std::vector<int64_
   return index;
 }
 
+/// The right operand, whose logical axis `columns` a schedule may want side by side.
+LaidFunc right_operand(Builder& build, int columns) {
+  const LaidFunc b = build.staged(right, "b");
+  const graph::Layout& layout = b.layout;
+  const int rank = b.rank, innermost = layout.order.empty() ? rank - 1 : layout.order.back();
+  if (layout.block_axis >= 0 || innermost == columns || build.extents(right)[columns] == 1) return b;
+  graph::Layout turned;
+  for (int axis = 0; axis < rank; ++axis)
+    if (axis != columns) turned.order.push_back(axis);
+  turned.order.push_back(columns);
+  LaidFunc copy = build.stage("columns", build.extents(right), turned);
+  copy.definition() = b.at(build.index(copy));
+  return copy;
+}
+
 void matmul(Builder& build) {
   const Type type = accumulator_type(build.output_type());
   const auto a_extents = build.extents(left), b_extents = build.extents(right);
@@ -37,8 +54,9 @@ void matmul(Builder& build) {
   LaidFunc sum = build.stage("sum", build.output_extents(), build.output_layout());
   sum.definition() = Halide::Internal::make_zero(type);
   if (depth > 0) {
-    const LaidFunc a = build.staged(left, "a"), b = build.staged(right, "b");
     const bool has_rows = a_extents.size() > 1, has_columns = b_extents.size() > 1;
+    const LaidFunc a = build.staged(left, "a");
+    const LaidFunc b = has_columns ? right_operand(build, static_cast<int>(b_extents.size()) - 1) : build.staged(right, "b");
     const Index at = build.index(sum);
     const size_t batch = at.size() - has_rows - has_columns;
     const Halide::RDom r = build.reduction(sum, {{0, static_cast<int>(depth)}});
@@ -128,7 +146,7 @@ void gemm(Builder& build) {
   const Index at = build.index(sum);
   sum.definition() = starts_with_addend ? c(at) : Halide::Internal::make_zero(type);
   if (shape.depth > 0) {
-    const LaidFunc a = build.staged(left, "a"), b = build.staged(right, "b");
+    const LaidFunc a = build.staged(left, "a"), b = right_operand(build, shape.transposes_b ? 0 : 1);
     const Halide::RDom r = build.reduction(sum, {{0, static_cast<int>(shape.depth)}});
     const Expr k = r.x;
     const Index from_a = shape.transposes_a ? Index{k, at[0]} : Index{at[0], k};

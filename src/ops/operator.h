@@ -60,5 +60,7 @@ const Operator& require(const graph::Graph& graph, const graph::Node& node);
 bool is_view(const graph::Node& node);
 /// Elements of input `input` that an output element depends on are known to be exactly one, at the same index.
 bool is_elementwise(const graph::Graph& graph, const graph::Node& node);
+/// An element takes several times as long to compute as to load: better kept than computed again.
+bool is_dear(const graph::Graph& graph, const graph::Node& node);
 
 }  // namespace cryolite::ops

@@ -123,4 +123,10 @@ bool is_elementwise(const graph::Graph& graph, const graph::Node& node) {
          std::find(maps.begin(), maps.end(), AccessMap::Identity) != maps.end();
 }
 
+bool is_dear(const graph::Graph& graph, const graph::Node& node) {
+  constexpr int64_t dear = 8;  // flops an element: those of transcendental functions
+  const Operator* op = find(node.op_type);
+  return op && op->flops && op->flops(graph, node) >= dear * graph.output_type(node).elements();
+}
+
 }  // namespace cryolite::ops

@@ -35,4 +35,17 @@ double chain_recompute(const Graph& graph, const Node& first, const Node& second
   return -1;
 }
 
+const char* why_no_attention(const Graph& graph, const Node& contraction, const schedule::Machine& machine) {
+  // Three buffers (scores, exponentials, weights) of a tile of at most 14 rows lie in half of the nearest large cache;
+  // fewer rows in all than two tiles would leave threads idle that share columns otherwise.
+  constexpr int64_t buffers = 3, tile_rows = 14, least_rows = 2 * tile_rows;
+  if (machine.kind != schedule::Machine::Kind::Cpu) return "no schedule keeps whole rows of scores on this device";
+  const auto extents = graph.output_type(contraction).extents();
+  if (extents.size() < 2 || graph.input_type(contraction, 0).dims.size() < 2) return "it has no rows";
+  const int64_t columns = extents.back(), rows = columns > 0 ? graph.output_type(contraction).elements() / columns : 0;
+  if (buffers * tile_rows * columns * 4 > machine.l2_bytes / 2) return "a tile of whole rows does not fit the cache";
+  if (rows < least_rows) return "its rows are too few to be shared among threads";
+  return nullptr;
+}
+
 }  // namespace cryolite::plan

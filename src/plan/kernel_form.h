@@ -15,6 +15,7 @@ struct NodeFacts {
   bool is_view = false;         ///< needs no kernel: another way to look at memory
   bool is_elementwise = false;
   bool must_be_stored = false;  ///< a model output, part of another value's memory, read by a view or an opaque node
+  int row_axis = -1;            ///< of a reduction of rows: the first of the last axes, all of which it reduces
   int outputs = 0;              ///< how many are not left out
   int shape = 0;                ///< equal numbers: outputs of equal extents
   int64_t elements = 0;         ///< of the first output
@@ -50,16 +51,20 @@ class FusionRules {
 
  private:
   struct Members;
+  bool walks_rows(const Members& members) const;
   KernelForm with_one_anchor(const Members& members) const;
   KernelForm with_chain(const Members& members) const;
+  KernelForm with_rows(const Members& members) const;
   KernelForm with_attention(const Members& members) const;
+  bool is_tile_of(const Members& members, graph::NodeId id, graph::NodeId second) const;
   const char* why_no_prologue(graph::NodeId producer, graph::NodeId anchor) const;
   double reads_of(graph::NodeId anchor) const;
+  void count_passes(const Members& members, bool keeps_scores, KernelForm& form) const;
   void count_evaluations(const Members& members, KernelForm& form) const;
 
   const graph::Graph& graph_;
   const graph::Uses& uses_;
-  schedule::Machine::Kind machine_;
+  schedule::Machine machine_;
   std::vector<NodeFacts> facts_;
 };
 
@@ -67,5 +72,10 @@ class FusionRules {
 /// it by windows, rows or contraction; negative where no schedule nests the two on this machine.
 double chain_recompute(const graph::Graph& graph, const graph::Node& first, const graph::Node& second,
                        schedule::Machine::Kind machine);
+
+/// Why no schedule keeps whole rows of a contraction near enough that they can be reduced before they leave; nullptr
+/// where one does.
+const char* why_no_attention(const graph::Graph& graph, const graph::Node& contraction,
+                             const schedule::Machine& machine);
 
 }  // namespace cryolite::plan

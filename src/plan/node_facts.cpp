@@ -15,6 +15,27 @@ void add_distinct(std::vector<int>& list, int item) {
   if (std::find(list.begin(), list.end(), item) == list.end()) list.push_back(item);
 }
 
+/// Reductions over the last axes, row-major, that leave ones in their place: rows can be told apart by the other axes.
+int row_axis_of(const Graph& graph, const Node& node, ops::Kernel kernel) {
+  if (kernel != ops::Kernel::Reduce && kernel != ops::Kernel::Rows) return -1;
+  const graph::Value& from = graph.value(node.inputs[0]);
+  const graph::Value& to = graph.value(node.outputs[0]);
+  const int rank = static_cast<int>(from.type.dims.size());
+  if (static_cast<int>(to.type.dims.size()) != rank || !from.layout.order.empty() || !to.layout.order.empty()) return -1;
+  if (kernel == ops::Kernel::Rows) {
+    if (node.op_type != "Softmax" && node.op_type != "LogSoftmax" && node.op_type != "LayerNormalization") return -1;
+    const int axis = graph::normalized_axis(graph::int_attribute(node, "axis", -1), rank, node);
+    return node.op_type == "LayerNormalization" || axis == rank - 1 ? axis : -1;
+  }
+  int first = rank;
+  for (int axis = 0; axis < rank; ++axis) {
+    const bool is_reduced = to.type.dims[axis].extent == 1 && from.type.dims[axis].extent != 1;
+    if (is_reduced && first == rank) first = axis;
+    if (!is_reduced && first < rank && from.type.dims[axis].extent != 1) return -1;
+  }
+  return first < rank ? first : -1;
+}
+
 NodeFacts facts_of_node(const Graph& graph, const graph::Uses& uses, const Views& views, NodeId id) {
   const Node& node = graph.nodes[id];
   const ops::Operator* op = ops::find(node.op_type);
@@ -22,6 +43,7 @@ NodeFacts facts_of_node(const Graph& graph, const graph::Uses& uses, const Views
   facts.kernel = op ? op->kernel : ops::Kernel::Extern;
   facts.is_view = views.is_view_node[id];
   facts.is_elementwise = ops::is_elementwise(graph, node);
+  facts.row_axis = row_axis_of(graph, node, facts.kernel);
   facts.flops = cost::flops_of(graph, id);
   for (ValueId value : node.inputs) {
     if (value == graph::absent || is_compile_time(graph.value(value))) continue;

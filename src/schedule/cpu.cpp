@@ -14,9 +14,10 @@ struct Row {
   Strategy* write;
 };
 constexpr Row strategies[] = {
-    {"conv_transpose", conv_transpose}, {"depthwise", depthwise}, {"direct_conv", direct_conv},
-    {"gemm", gemm},                     {"pointwise", pointwise}, {"pool", pool},
-    {"reduce", reduce},                 {"rows", rows},           {"window_chain", window_chain},
+    {"attention", attention},     {"conv_transpose", conv_transpose}, {"depthwise", depthwise},
+    {"direct_conv", direct_conv}, {"gemm", gemm},                     {"gemm_rows", attention},
+    {"pointwise", pointwise},     {"pool", pool},                     {"reduce", reduce},
+    {"rows", rows},               {"window_chain", window_chain},
 };
 
 bool has_line(const GroupSchedule& schedule, const std::string& func) {

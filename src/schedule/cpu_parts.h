@@ -65,10 +65,14 @@ Chunks parallel_chunks(Line& line, const std::vector<Loop>& outer, int64_t work,
 void keep_shared_values(GroupSchedule& schedule, const GroupView& view, const std::string& output,
                         const std::string& at, const std::string& axis, int64_t lanes);
 
+/// Pointwise values that are dear to compute and that several of the group's reductions or its result need in full:
+/// of the extents of what `reduction` reduces, in order of definition.
+std::vector<const ops::Stage*> dear_values_of_rows(const GroupView& view, const graph::Node& reduction);
+
 /// A strategy adds its lines and returns true, or returns false where the group is not of the form that it is for.
 using Strategy = bool(GroupSchedule& schedule, const GroupView& view, const Machine& machine,
                       const Parameters& parameters);
-Strategy direct_conv, depthwise, conv_transpose, window_chain, gemm, pool, reduce, rows, pointwise;
+Strategy attention, direct_conv, depthwise, conv_transpose, window_chain, gemm, pool, reduce, rows, pointwise;
 /// For any group: every accumulator in a buffer of its own, one loop nest after the other.
 void separate(GroupSchedule& schedule, const GroupView& view, const Machine& machine);
 

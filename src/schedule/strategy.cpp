@@ -17,11 +17,19 @@ const Node& node_named(const Graph& group, const std::string& name) {
   return *std::find_if(group.nodes.begin(), group.nodes.end(), [&](const Node& node) { return node.name == name; });
 }
 
-bool has_kernel(const Graph& group, Kernel kernel) {
-  return std::any_of(group.nodes.begin(), group.nodes.end(), [&](const Node& node) {
+int64_t count_of(const Graph& group, Kernel kernel) {
+  return std::count_if(group.nodes.begin(), group.nodes.end(), [&](const Node& node) {
     const ops::Operator* op = ops::find(node.op_type);
     return op && op->kernel == kernel;
   });
+}
+
+bool has_kernel(const Graph& group, Kernel kernel) { return count_of(group, kernel) > 0; }
+
+/// Whether rows are walked more than once: by several reductions, or again for the result.
+bool walks_rows_again(const Graph& group, const Node& anchor) {
+  const int64_t reductions = count_of(group, Kernel::Reduce) + count_of(group, Kernel::Rows);
+  return reductions > 1 || group.value(group.outputs[0]).type.dims != group.output_type(anchor).dims;
 }
 
 bool is_depthwise(const Graph& group, const Node& conv) {
@@ -67,9 +75,11 @@ std::string strategy_of(const Graph& group, const std::string& anchor_name) {
       if (has_kernel(group, Kernel::Pool)) return "window_chain";
       return is_depthwise(group, anchor) ? "depthwise" : "direct_conv";
     case Kernel::Transposed: return "conv_transpose";
-    case Kernel::Contraction: return "gemm";
+    case Kernel::Contraction:
+      if (!has_kernel(group, Kernel::Reduce) && !has_kernel(group, Kernel::Rows)) return "gemm";
+      return count_of(group, Kernel::Contraction) > 1 ? "attention" : "gemm_rows";
     case Kernel::Pool: return "pool";
-    case Kernel::Reduce: return "reduce";
+    case Kernel::Reduce: return walks_rows_again(group, anchor) ? "rows" : "reduce";
     case Kernel::Rows: return "rows";
     case Kernel::Extern: return "extern";
     case Kernel::Pointwise: break;

@@ -34,8 +34,8 @@ struct GroupView {
   std::string anchor;                    ///< name of the anchor node
 };
 
-/// The name of the strategy for this anchor: direct_conv, depthwise, gemm, gemv, pool, reduce, rows, pointwise,
-/// window_chain, conv_transpose (and their gpu forms under the same name).
+/// The name of the strategy for this anchor: direct_conv, depthwise, gemm, gemm_rows, attention, pool, reduce, rows,
+/// pointwise, window_chain, conv_transpose (and their gpu forms under the same name).
 std::string strategy_of(const graph::Graph& group, const std::string& anchor);
 
 /// The layout in which the strategy wants a constant operand of the anchor (packed weights); row-major where it
