@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 
+#include "graph/elements.h"
 #include "ops/operator.h"
 
 namespace cryolite::cost {
@@ -41,6 +42,19 @@ constexpr double call_seconds = 2e-7;
 
 int64_t bytes_of(const graph::Graph& graph, graph::ValueId value) { return graph.value(value).type.bytes(); }
 
+int64_t bytes_read_of(const graph::Graph& graph, const std::vector<graph::NodeId>& readers, graph::ValueId value) {
+  const int64_t whole = bytes_of(graph, value);
+  int64_t gathered = 0;
+  for (graph::NodeId reader : readers) {
+    const graph::Node& node = graph.nodes.at(reader);
+    if (std::find(node.inputs.begin(), node.inputs.end(), value) == node.inputs.end()) continue;
+    const bool is_gathered = node.op_type.starts_with("Gather") && node.inputs[0] == value && node.inputs[1] != value;
+    if (!is_gathered) return whole;
+    gathered += graph.output_type(node).elements() * size_of(graph.value(value).type.element);
+  }
+  return gathered > 0 ? std::min(gathered, whole) : whole;
+}
+
 int64_t flops_of(const graph::Graph& graph, graph::NodeId node) {
   const graph::Node& n = graph.nodes.at(node);
   const ops::Operator* op = ops::find(n.op_type);
@@ -76,8 +90,9 @@ Cost of_kernel(const graph::Graph& graph, const std::vector<graph::NodeId>& node
     compute += compute_seconds(graph, graph.nodes[nodes[i]], flops, device);
   }
   for (graph::ValueId id : inputs) {
-    cost.bytes_read += bytes_of(graph, id);
-    transfer += transfer_seconds(bytes_of(graph, id), device);
+    const int64_t bytes = bytes_read_of(graph, nodes, id);
+    cost.bytes_read += bytes;
+    transfer += transfer_seconds(bytes, device);
   }
   for (graph::ValueId id : outputs) {
     cost.bytes_written += bytes_of(graph, id);

@@ -22,6 +22,9 @@ struct Cost {
 
 /// Bytes of a value in memory; a block layout counts without its padding.
 int64_t bytes_of(const graph::Graph& graph, graph::ValueId value);
+/// Bytes that one kernel of the nodes `readers` reads of a value: all, or of a table that is only gathered from, as many
+/// elements as are asked for.
+int64_t bytes_read_of(const graph::Graph& graph, const std::vector<graph::NodeId>& readers, graph::ValueId value);
 /// Flops of one node.
 int64_t flops_of(const graph::Graph& graph, graph::NodeId node);
 

@@ -25,8 +25,18 @@ namespace {
 using ::onnx::GraphProto;
 using ::onnx::ModelProto;
 
+/// Some exporters describe inputs among the inner values once more: there the extents would stay free.
+void forget_restated_inputs(GraphProto& graph) {
+  std::set<std::string> inputs;
+  for (const auto& input : graph.input()) inputs.insert(input.name());
+  auto& infos = *graph.mutable_value_info();
+  infos.erase(std::remove_if(infos.begin(), infos.end(), [&](const auto& info) { return inputs.contains(info.name()); }),
+              infos.end());
+}
+
 /// Gives every unknown extent of an input a symbol, and those in `dims` their number.
 void settle_dims(GraphProto& graph, const std::map<std::string, int64_t>& dims) {
+  forget_restated_inputs(graph);
   std::set<std::string> symbols;
   for (auto& input : *graph.mutable_input()) {
     if (!input.type().has_tensor_type() || !input.type().tensor_type().has_shape()) continue;

@@ -33,6 +33,13 @@ int64_t partial_lanes(const ops::Stage& stage, const std::vector<Loop>& loops, c
   return lanes * std::min(chains, row / lanes);
 }
 
+/// Whether neighbours along the innermost axis are updated alike: not so where the update itself chooses the place
+/// (a scatter), or walks the axis (a running sum).
+bool keeps_innermost_axis(const ops::Stage& stage, int update, const Loop& loop) {
+  const auto* place = stage.laid.func.update_args(update)[0].as<Halide::Internal::Variable>();
+  return place && place->name == loop.name;
+}
+
 void accumulate_in_parts(GroupSchedule& schedule, const ops::Stage& stage, const std::string& output,
                          const std::string& at, int64_t width, const Machine& machine) {
   const auto& rvars = stage.updates[0].rvars;
@@ -70,7 +77,7 @@ void accumulate_at(GroupSchedule& schedule, const ops::Stage& stage, const std::
   if (lanes > 1) line.call("vectorize", {loops[0].name, lanes, "GuardWithIf"});
   for (size_t u = 0; u < stage.updates.size(); ++u) {
     line.call("update", {static_cast<int64_t>(u)});
-    if (lanes <= 1) continue;
+    if (lanes <= 1 || !keeps_innermost_axis(stage, static_cast<int>(u), loops[0])) continue;
     std::vector<Argument> order{loops[0].name};
     for (const auto& [name, rvar] : stage.updates[u].rvars) order.emplace_back(name);
     line.call("reorder", order).call("vectorize", {loops[0].name, lanes, "GuardWithIf"});

@@ -51,11 +51,13 @@ ValueId common_value(const graph::Graph& group, const Node& first) {
   ValueId common = product;
   std::vector<bool> is_reduced(group.values.size(), false);
   for (const Node& node : group.nodes) {
-    const bool reads_reduced = std::any_of(node.inputs.begin(), node.inputs.end(), [&](ValueId id) { return id != graph::absent && is_reduced[id]; });
+    const bool reads_reduced = std::any_of(node.inputs.begin(), node.inputs.end(),
+                                           [&](ValueId id) { return id != graph::absent && is_reduced[id]; });
     const ValueId value = node.outputs[0];
     is_reduced[value] = reads_reduced || (&node != &first && kernel_of(node) != Kernel::Pointwise);
     if (is_reduced[value] || group.value(value).type.dims != group.value(product).type.dims) continue;
-    if (reached_from(group, product, graph::absent)[value] && !reached_from(group, product, value)[result]) common = value;
+    if (reached_from(group, product, graph::absent)[value] && !reached_from(group, product, value)[result])
+      common = value;
   }
   return common;
 }
@@ -81,7 +83,8 @@ bool find_parts(const GroupView& view, Parts& parts) {
   if (!parts.first || parts.reductions.empty()) return false;
   const size_t rank = group.output_type(*parts.first).dims.size();
   if (rank < 2 || group.value(group.outputs[0]).type.dims.size() != rank) return false;
-  if (group.input_type(*parts.first, 0).dims.size() < 2 || group.input_type(*parts.first, 1).dims.size() < 2) return false;
+  for (size_t operand : {0, 1})
+    if (group.input_type(*parts.first, operand).dims.size() < 2) return false;
   parts.scores = common_value(group, *parts.first);
   return true;
 }
@@ -160,7 +163,8 @@ void reduce_rows(GroupSchedule& schedule, const GroupView& view, const Parts& pa
       if (stage->updates.empty()) keep_at(schedule, *stage, output, at, machine);
       else accumulate_at(schedule, *stage, output, at, machine);
     }
-  for (const ops::Stage* stage : dear_values_of_rows(view, *parts.reductions[0])) keep_at(schedule, *stage, output, at, machine);
+  for (const ops::Stage* stage : dear_values_of_rows(view, *parts.reductions[0]))
+    keep_at(schedule, *stage, output, at, machine);
 }
 
 /// Operands whose columns do not lie side by side are turned before they are used, once for all rows of a batch.
@@ -193,13 +197,16 @@ bool attention(GroupSchedule& schedule, const GroupView& view, const Machine& ma
   Line line(output.name);
   line.call("split", {axes.rows, row_tile, row_in, tile, "ShiftInwards"});
   GroupSchedule inside;
+  std::vector<Argument> order;
   if (parts.second) {
     product_tiles(inside, view, *parts.second, line, output, tile, row_in, machine);
-    line.call("reorder", {axes.columns + "_in", row_in, axes.columns + "_block", row_tile});
+    order = {axes.columns + "_in", row_in, axes.columns + "_block", row_tile};
   } else {
-    line.call("reorder", {axes.columns, row_in, row_tile});
-    in_vectors(line, output, machine);
+    order = {axes.columns, row_in, row_tile};
   }
+  for (const Loop& batch : axes.batches) order.emplace_back(batch.name);
+  line.call("reorder", order);
+  if (!parts.second) in_vectors(line, output, machine);
   int64_t batch_count = 1;
   for (const Loop& batch : axes.batches) batch_count *= batch.extent;
   const bool by_batches = batch_count >= machine.threads;

@@ -101,6 +101,63 @@ TEST(Attention, WithAMaskAndKeysToBeTurned) {
   expect_near(result_of(plan, in), expected);
 }
 
+TEST(Attention, HeadsThatLieSideBySide) {
+  // q, k and v as one projection gives them: rows, then heads; the result is wanted the same way.
+  const graph::Graph graph = graph::parse_text(R"(graph beside (q: f32[1,64,12,32], k: f32[1,64,12,32], v: f32[1,64,12,32]) -> (y) {
+    const quarter: f32[] = {0.25}
+    q_heads: a: f32[1,12,64,32] = Transpose(q) {perm=[0,2,1,3]}
+    k_heads: b: f32[1,12,32,64] = Transpose(k) {perm=[0,2,3,1]}
+    v_heads: c: f32[1,12,64,32] = Transpose(v) {perm=[0,2,1,3]}
+    scores: s: f32[1,12,64,64] = MatMul(a, b) {}
+    scale: d: f32[1,12,64,64] = Mul(s, quarter) {}
+    softmax: p: f32[1,12,64,64] = Softmax(d) {axis=-1}
+    values: z: f32[1,12,64,32] = MatMul(p, c) {}
+    back: t: f32[1,64,12,32] = Transpose(z) {perm=[0,2,1,3]}
+    relu: y: f32[1,64,12,32] = Relu(t) {}
+  })");
+  const Plan plan = plan_of(graph);
+  EXPECT_EQ(kernels(plan), "attention: scores* scale softmax values\npointwise: relu*\n");
+  expect_same_numbers(graph, plan);
+}
+
+TEST(Attention, ProjectionWithLayerNormalization) {
+  const graph::Graph graph = with_weights(R"(graph norm (x: f32[1,64,48], r: f32[1,64,384], w: f32[48,384], b: f32[384], bs: f32[384], bb: f32[384]) -> (y) {
+    project: a: f32[1,64,384] = MatMul(x, w) {}
+    add_bias: c: f32[1,64,384] = Add(a, b) {}
+    residual: d: f32[1,64,384] = Add(c, r) {}
+    norm: y: f32[1,64,384] = LayerNormalization(d, bs, bb) {axis=-1}
+  })");
+  const Plan plan = plan_of(graph);
+  EXPECT_EQ(kernels(plan), "gemm_rows: project* add_bias residual norm\n");
+  expect_same_numbers(graph, plan);
+}
+
+TEST(Attention, MaskOfTheLeastNumberStaysFinite) {
+  // (1 - m) * -3.4e38 overflows where a compiler shares out its terms.
+  const graph::Graph graph = graph::parse_text(R"(graph masked (q: f32[1,64,12,32], k: f32[1,64,12,32], v: f32[1,64,12,32], m: i64[1,1,1,64]) -> (y) {
+    const one: f32[] = {1}
+    const root: f32[] = {5.65}
+    const low: f32[] = {-3.4028235e38}
+    q_heads: a: f32[1,12,64,32] = Transpose(q) {perm=[0,2,1,3]}
+    k_heads: b: f32[1,12,32,64] = Transpose(k) {perm=[0,2,3,1]}
+    v_heads: c: f32[1,12,64,32] = Transpose(v) {perm=[0,2,1,3]}
+    cast: f: f32[1,1,1,64] = Cast(m) {to=1}
+    invert: g: f32[1,1,1,64] = Sub(one, f) {}
+    lower: h: f32[1,1,1,64] = Mul(g, low) {}
+    scores: s: f32[1,12,64,64] = MatMul(a, b) {}
+    scale: d: f32[1,12,64,64] = Div(s, root) {}
+    mask: e: f32[1,12,64,64] = Add(d, h) {}
+    softmax: p: f32[1,12,64,64] = Softmax(e) {axis=-1}
+    values: y: f32[1,12,64,32] = MatMul(p, c) {}
+  })");
+  const Plan plan = plan_of(graph);
+  EXPECT_EQ(kernels(plan), "attention: cast invert lower scores* scale mask softmax values\n");
+  auto in = inputs_of(graph);
+  in[3] = graph::Tensor::of_integers(std::vector<int64_t>(64, 1));
+  in[3].type = graph.value(graph.inputs[3]).type;
+  for (double element : result_of(plan, in)) ASSERT_TRUE(std::isfinite(element));
+}
+
 TEST(Attention, CausalAndSpelledInSmallOperators) {
   const graph::Graph graph = graph::parse_text(R"(graph causal (q: f32[2,33,8], k: f32[2,8,33], v: f32[2,33,20], m: bool[33,33]) -> (y) {
     const quarter: f32[] = {0.25}

@@ -181,6 +181,13 @@ TEST(Rules, ApartIsSaidWithBothPrices) {
   EXPECT_NE(why(plan, "erf", "pool").find("as one kernel"), std::string::npos);
 }
 
+TEST(Rules, OfATableOnlyTheRowsGatheredAreRead) {
+  const Plan plan = plan_text(R"(graph table (i: i64[4], t: f32[1000,16]) -> (y) {
+    gather: y: f32[4,16] = Gather(t, i) {axis=0}
+  })");
+  EXPECT_EQ(plan.fused.bytes, 4 * 8 + 4 * 16 * 4 + 4 * 16 * 4);
+}
+
 TEST(Rules, PlannerNoneGivesOneKernelANode) {
   const Plan plan = plan_text(R"(graph none (x: f32[64,256]) -> (y) {
     exp: a: f32[64,256] = Exp(x) {}
