@@ -108,6 +108,10 @@ Decision decide(Explainer& e, ValueId value, NodeId producer, NodeId consumer) {
   } else {
     explain_apart(e, value, producer, consumer, decision);
   }
+  if (!e.facts(producer).is_view && e.facts(producer).kernel != Kernel::Extern) {
+    decision.as_is_seconds = e.alternative(producer).as_is;
+    decision.otherwise_seconds = e.alternative(producer).turned;
+  }
   return decision;
 }
 

@@ -1,4 +1,5 @@
 #pragma once
+#include <limits>
 #include <map>
 #include <string>
 #include <vector>
@@ -40,6 +41,10 @@ struct Decision {
   bool fused = false;
   std::string rule;
   std::string why;
+  /// Predicted seconds of the kernels that the edge concerns: as decided, and with the producer's result stored instead
+  /// of kept inside of them, or the reverse; infinity where no schedule makes that, or where nothing was priced.
+  double as_is_seconds = std::numeric_limits<double>::infinity();
+  double otherwise_seconds = std::numeric_limits<double>::infinity();
 };
 
 /// Where a value lies at run time.

@@ -73,11 +73,14 @@ std::vector<emit::CompiledGroup> build_model(const PlannedModel& model, const Bu
   compile.target = options.target;
   compile.embeds_weights = options.weights == "embed";
   compile.jobs = options.jobs;
-  compile.plan_json = report::to_json(model.plan).dump(2) + "\n";
+  compile.plan_json = report::to_json_text(model.plan);
   compile.progress = progress_printer();
   const auto groups = emit::compile_model(model.plan, schedules_of(model.plan, options.schedule), compile);
+  report::GroupResources resources;
   if (model.plan.machine.kind == schedule::Machine::Kind::Cuda)
-    write_resources(model.plan, groups, options.folder, options.name);
+    resources = write_resources(model.plan, groups, options.folder, options.name);
+  if (!options.html.empty())
+    write_text(options.html, report::to_html(model.plan, model.original, model.device, resources));
   return groups;
 }
 
@@ -95,6 +98,8 @@ void add_compile(CLI::App& app) {
       ->check(CLI::IsMember({"embed", "file"}))
       ->capture_default_str();
   command->add_option("--schedule", options->build.schedule, "schedules for some or all groups");
+  command->add_option("--html", options->build.html,
+                      "write the plan on one page for a browser, with what ptxas says of CUDA kernels");
   command->add_option("--jobs", options->build.jobs, "kernels compiled at once")->capture_default_str()
       ->check(CLI::Range(1, 256));
   command->footer("Example: cryolite compile resnet50.onnx -o build/resnet --weights file");

@@ -8,7 +8,7 @@
 namespace cryolite::cli {
 
 struct BuildOptions {
-  std::string folder, name, target = "host", weights = "embed", schedule;
+  std::string folder, name, target = "host", weights = "embed", schedule, html;
   int jobs = 2;
 };
 

@@ -31,6 +31,7 @@ void add_model_options(CLI::App& command, ModelOptions& options);
 /// A model read, simplified and planned.
 struct PlannedModel {
   graph::Graph original;
+  device::Device device;
   plan::Plan plan;
 };
 /// Throws Error (file, node, remedy) where the model is at fault.

@@ -14,7 +14,7 @@ namespace {
 
 struct PlanOptions {
   ModelOptions model;
-  std::string json, explain, graph;
+  std::string json, explain, graph, dot, svg, roofline, html;
   bool schedule = false;
 };
 
@@ -27,13 +27,21 @@ std::string schedules_text(const plan::Plan& plan) {
 
 void run_plan(const PlanOptions& options) {
   const PlannedModel model = plan_model(options.model);
-  if (!options.json.empty()) write_text(options.json, report::to_json(model.plan).dump(2) + "\n");
-  if (!options.graph.empty())
-    write_text(options.graph, graph::to_text(model.plan.graph, {.elide_constants_over = 8}));
-  if (!options.explain.empty()) write_text("-", report::explanation(model.plan, options.explain));
-  if (options.schedule) write_text("-", schedules_text(model.plan));
-  if (options.json.empty() && options.graph.empty() && options.explain.empty() && !options.schedule)
-    write_text("-", report::to_table(model.plan));
+  bool is_table_wanted = true;
+  const auto write = [&](const std::string& file, const auto& make) {
+    if (file.empty()) return;
+    write_text(file, make());
+    is_table_wanted = false;
+  };
+  write(options.json, [&] { return report::to_json_text(model.plan); });
+  write(options.graph, [&] { return graph::to_text(model.plan.graph, {.elide_constants_over = 8}); });
+  write(options.dot, [&] { return report::to_dot(model.plan); });
+  write(options.svg, [&] { return report::to_graph_svg(model.plan); });
+  write(options.roofline, [&] { return report::to_roofline_svg(model.plan, model.original, model.device); });
+  write(options.html, [&] { return report::to_html(model.plan, model.original, model.device); });
+  write(options.explain.empty() ? "" : "-", [&] { return report::explanation(model.plan, options.explain); });
+  write(options.schedule ? "-" : "", [&] { return schedules_text(model.plan); });
+  if (is_table_wanted) write_text("-", report::to_table(model.plan, model.device));
 }
 
 std::string access_text(const ops::Operator& op) {
@@ -48,9 +56,14 @@ void add_plan(CLI::App& app) {
   add_model_options(*command, options->model);
   command->add_option("--json", options->json, "write the plan as JSON to this file (- is standard output)");
   command->add_option("--graph", options->graph, "write the planned graph as text, layouts included");
+  command->add_option("--dot", options->dot, "write the graph, a cluster a kernel, in Graphviz's language");
+  command->add_option("--svg", options->svg, "write the graph, a cluster a kernel, as a picture");
+  command->add_option("--roofline", options->roofline,
+                      "write a picture of every kernel below the device's roofs, before and after");
+  command->add_option("--html", options->html, "write all of the plan on one page for a browser");
   command->add_option("--explain", options->explain, "NODE or PRODUCER->CONSUMER: why it was fused or not");
   command->add_flag("--schedule", options->schedule, "print the schedule of every kernel");
-  command->footer("Example: cryolite plan resnet50.onnx --device h100 --target cuda --json plan.json");
+  command->footer("Example: cryolite plan resnet50.onnx --device h100 --target cuda --html plan.html");
   command->callback([options] { run_plan(*options); });
 }
 

@@ -63,8 +63,8 @@ PlannedModel plan_model(const ModelOptions& options) {
     plan_options.machine = schedule::machine_of(options.target);
     plan_options.model_name = default_name(options.model);
     const bool gpu = is_gpu(plan_options.machine.kind);
-    const device::Device device = device::load(!options.device.empty() ? options.device : gpu ? "a100" : "host");
-    model.plan = plan::make_plan(simplified, model.original, device, plan_options);
+    model.device = device::load(!options.device.empty() ? options.device : gpu ? "a100" : "host");
+    model.plan = plan::make_plan(simplified, model.original, model.device, plan_options);
     return model;
   } catch (const Error& error) {
     throw error.inside({.file = options.model});

@@ -44,12 +44,12 @@ report::Resources worst_of(const emit::PtxReport& ptx) {
 
 }  // namespace
 
-void write_resources(const plan::Plan& plan, const std::vector<emit::CompiledGroup>& groups, const std::string& folder,
-                     const std::string& name) {
+report::GroupResources write_resources(const plan::Plan& plan, const std::vector<emit::CompiledGroup>& groups,
+                                       const std::string& folder, const std::string& name) {
   const std::string path = folder + "/" + name + ".resources.json";
   if (emit::find_ptxas().empty()) {
     write_text(path, json{{"kernels", nullptr}, {"why", "ptxas was not found"}}.dump(2) + "\n");
-    return;
+    return {};
   }
   json kernels = json::array();
   report::GroupResources resources;
@@ -69,7 +69,8 @@ void write_resources(const plan::Plan& plan, const std::vector<emit::CompiledGro
     }
   }
   write_text(path, json{{"architecture", architecture}, {"kernels", kernels}}.dump(2) + "\n");
-  write_text(folder + "/" + name + ".plan.json", report::to_json(plan, resources).dump(2) + "\n");
+  write_text(folder + "/" + name + ".plan.json", report::to_json_text(plan, resources));
+  return resources;
 }
 
 }  // namespace cryolite::cli
