@@ -78,4 +78,9 @@ double chain_recompute(const graph::Graph& graph, const graph::Node& first, cons
 const char* why_no_attention(const graph::Graph& graph, const graph::Node& contraction,
                              const schedule::Machine& machine);
 
+/// Kernels that read the same input and walk the same rows become one of several results, where that is predicted to
+/// cost less. Appends a decision for each pair considered.
+void join_companions(const FusionRules& rules, const device::Device& device, Partition& partition,
+                     std::vector<Decision>& decisions);
+
 }  // namespace cryolite::plan

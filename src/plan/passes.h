@@ -36,6 +36,9 @@ struct Partition {
     std::vector<graph::NodeId> nodes;  ///< ascending
     graph::NodeId anchor = 0;
     std::vector<double> recompute;     ///< by member: how often each of its elements is computed; empty: once
+    std::vector<graph::NodeId> results;  ///< whose outputs are stored; empty: the last one
+
+    bool is_result(graph::NodeId node) const;
   };
   std::vector<Members> groups;         ///< in running order; a node that is recomputed stands in several
 };

@@ -53,9 +53,8 @@ Group make_group(const Graph& graph, const graph::Uses& uses, const Views& views
   for (NodeId n : members.nodes)
     for (ValueId id : graph.nodes[n].outputs) {
       if (id == graph::absent) continue;
-      const bool is_last = n == members.nodes.back();
-      // A node recomputed in several groups is read by nodes outside of this one too: only the last node speaks.
-      if (is_last && leaves(uses, views, inside, id)) group.outputs.push_back(id);
+      // A node recomputed in several groups is read by nodes outside of this one too: only results speak.
+      if (members.is_result(n) && leaves(uses, views, inside, id)) group.outputs.push_back(id);
     }
   const ops::Operator* op = ops::find(graph.nodes[members.anchor].op_type);
   group.strategy = op->kernel == ops::Kernel::Extern ? "extern" : "";
@@ -94,7 +93,7 @@ void place_nodes(const Plan& plan, const Partition::Members& members, Group& gro
   group.strategy = schedule::strategy_of(own, plan.graph.nodes[group.anchor].name);
   const auto schedule = schedule_of(plan, group);
   for (size_t i = 0; i < group.nodes.size(); ++i) {
-    Placement placement = placement_of(own, own.nodes[i], schedule, group.nodes[i] == group.nodes.back());
+    Placement placement = placement_of(own, own.nodes[i], schedule, members.is_result(group.nodes[i]));
     placement.node = group.nodes[i];
     if (!members.recompute.empty()) placement.recompute = members.recompute[i];
     group.placements.push_back(placement);
@@ -117,6 +116,10 @@ bool is_compile_time(const graph::Value& value) {
   if (!value.constant) return false;
   const int64_t count = value.type.elements();
   return count == 1 || (count <= 64 && !graph::is_float(value.type.element));
+}
+
+bool Partition::Members::is_result(NodeId node) const {
+  return results.empty() ? node == nodes.back() : std::count(results.begin(), results.end(), node) > 0;
 }
 
 Graph with_own_outputs(Graph graph) {
@@ -160,7 +163,8 @@ Plan make_plan(const Graph& simplified, const Graph& original, const device::Dev
   const graph::Uses uses = graph::uses_of(plan.graph);
   const FusionRules rules(plan.graph, uses, views, options.machine);
   Pricer pricer(rules, device);
-  const Partition partition = partition_of(rules, draft.stored);
+  Partition partition = partition_of(rules, draft.stored);
+  if (options.planner != "none") join_companions(rules, device, partition, plan.decisions);
   for (const Partition::Members& members : partition.groups) {
     Group group = make_group(plan.graph, uses, views, members);
     group.id = static_cast<int>(plan.groups.size());

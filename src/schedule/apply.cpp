@@ -7,6 +7,7 @@
 #include <set>
 
 #include "base/error.h"
+#include "schedule/nest.h"
 #include "schedule/schedule.h"
 
 /// Directives become Halide calls in one pass over the lines. Loop names are followed through splits, so that a
@@ -88,6 +89,7 @@ class Applier {
       entry.definitions.push_back(definition);
     }
     funcs_.emplace(stage.name, std::move(entry));
+    stages_.emplace(stage.name, &stage);
   }
 
   [[noreturn]] void refuse(const std::string& what, const std::string& remedy = "") const {
@@ -285,16 +287,19 @@ class Applier {
     definition_ = index + 1;
   }
 
-  Halide::LoopLevel level() {
+  /// The Func that the call names first, which must have the loop that it names second.
+  ScheduledFunc& other_with_loop() {
     ScheduledFunc& at = func_named(word(0));
     if (&at == current_) refuse(fmt::format("{} cannot be computed inside of itself", line_->func));
-    if (!at.has_loop(word(1))) {
-      std::set<std::string> names;
-      for (const Definition& d : at.definitions)
-        for (const auto& [name, var] : d.loops) names.insert(name);
-      refuse(fmt::format("{} has no loop '{}'", word(0), word(1)),
-             fmt::format("its loops are {}", fmt::join(names, ", ")));
-    }
+    if (at.has_loop(word(1))) return at;
+    std::set<std::string> names;
+    for (const Definition& d : at.definitions)
+      for (const auto& [name, var] : d.loops) names.insert(name);
+    refuse(fmt::format("{} has no loop '{}'", word(0), word(1)),
+           fmt::format("its loops are {}", fmt::join(names, ", ")));
+  }
+  Halide::LoopLevel level() {
+    ScheduledFunc& at = other_with_loop();
     for (const Definition& d : at.definitions)
       if (auto found = d.loops.find(word(1)); found != d.loops.end()) return Halide::LoopLevel(at.func, found->second);
     return Halide::LoopLevel(at.func, Halide::Var::outermost());
@@ -305,6 +310,32 @@ class Applier {
   }
   void compute_at() { refuse_for_outputs(), current_->func.compute_at(level()); }
   void store_at() { refuse_for_outputs(), current_->func.store_at(level()); }
+  /// Both Funcs are computed by the same loops, from the outermost to the one named.
+  /// Whether the loops of this line and of the other Func's are made alike from the outermost to `loop`.
+  bool has_alike_loops(const std::string& other, const std::string& loop) const {
+    const auto nest = [&](const std::string& func) {
+      FuncSchedule whole{func, {}, 0};
+      for (const FuncSchedule& line : schedule_.funcs)
+        if (line.func == func) whole.directives.insert(whole.directives.end(), line.directives.begin(), line.directives.end());
+      return nest_of(whole, *stages_.at(func));
+    };
+    const Nest own = nest(line_->func), others = nest(other);
+    const std::string innermost = innermost_shared(own, others);
+    const auto depth = [&](const std::string& name) {
+      return std::find(own.loops.begin(), own.loops.end(), name) - own.loops.begin();
+    };
+    return !innermost.empty() && depth(loop) >= depth(innermost) && depth(loop) < static_cast<long>(own.loops.size());
+  }
+  void compute_with() {
+    ScheduledFunc& at = other_with_loop();
+    const auto shared = at.definitions[0].loops.find(word(1));
+    if (shared == at.definitions[0].loops.end() || definition_ != 0 || !stages_.count(word(0)) || !stages_.count(line_->func))
+      refuse("compute_with joins the loops of results, not those of updates");
+    if (!has_alike_loops(word(0), word(1)))
+      refuse(fmt::format("the loops of {} and {} down to '{}' differ", line_->func, word(0), word(1)),
+             "split, fuse and reorder both alike");
+    stage().compute_with(Halide::Stage(at.func), shared->second);
+  }
   void hoist_storage() { refuse_for_outputs(), current_->func.hoist_storage(level()); }
 
   static constexpr size_t any = 1000;  // loops and pairs of names: as many as there are
@@ -333,6 +364,7 @@ class Applier {
         {"atomic", {0, [](Applier& a) { a.stage().atomic(); }}},
         {"update", {1, &Applier::update}},
         {"compute_at", {2, &Applier::compute_at, true}},
+        {"compute_with", {2, &Applier::compute_with, true}},
         {"store_at", {2, &Applier::store_at, true}},
         {"hoist_storage", {2, &Applier::hoist_storage, true}},
         {"compute_root", {0, [](Applier& a) { a.current_->func.compute_root(); }}},
@@ -347,6 +379,7 @@ class Applier {
 
   const GroupSchedule& schedule_;
   std::map<std::string, ScheduledFunc> funcs_;
+  std::map<std::string, const ops::Stage*> stages_;  ///< of the group's Funcs
   const FuncSchedule* line_ = nullptr;
   const Directive* call_ = nullptr;
   ScheduledFunc* current_ = nullptr;

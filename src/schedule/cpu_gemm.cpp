@@ -12,6 +12,7 @@ namespace cryolite::schedule::cpu {
 namespace {
 
 constexpr Tunable product_rows{"rows", 1, 28};  // rows of a register tile; rule: tile_rows
+constexpr Tunable rows_outside{"rows_outside", 0, 1};  // 1: all columns of a tile of rows before the next; rule: 0
 
 /// Loop names by meaning: the last logical axis is the columns, the one before it the rows.
 struct Axes {
@@ -49,7 +50,9 @@ bool gemm(GroupSchedule& schedule, const GroupView& view, const Machine& machine
   const bool packed = weights.block_axis >= 0;
   const int64_t lanes = lanes_of(output, machine);
   const int64_t block = packed ? weights.block : packed_block(axes.column_count, axes.row_count, machine);
-  const int64_t rows_that_fit = tile_rows(block, axes.row_count, machine);
+  const bool by_rows = axes.row_count > 1 && tuned(parameters, rows_outside, 0) != 0;
+  // Where others share the loop over rows, whatever their width, a tile has the rows that fit beside three vectors.
+  const int64_t rows_that_fit = tile_rows(by_rows ? std::max(block, 3 * lanes) : block, axes.row_count, machine);
   const int64_t tile = std::min(axes.row_count, tuned(parameters, product_rows, rows_that_fit));
   const bool ragged = axes.column_count % block != 0;
 
@@ -64,21 +67,23 @@ bool gemm(GroupSchedule& schedule, const GroupView& view, const Machine& machine
     line.call("split", {axes.rows, row_tile, axes.rows + "_in", tile, "ShiftInwards"});
     order.emplace_back(axes.rows + "_in");
   }
+  if (by_rows) order.emplace_back(column_block);
   if (!row_tile.empty()) order.emplace_back(row_tile);
-  order.emplace_back(column_block);
+  if (!by_rows) order.emplace_back(column_block);
   for (const Loop& batch : axes.batches) order.emplace_back(batch.name);
   line.call("reorder", order);
   vectorize_block(line, column_in, block, lanes);
   if (tile > 1) line.call("unroll", {axes.rows + "_in"});
   // Threads take blocks of columns, or batches: each weight is then read by one core only.
   const int64_t blocks = (axes.column_count + block - 1) / block;
-  std::vector<Loop> outer{{column_block, blocks}};
+  std::vector<Loop> outer{by_rows ? Loop{row_tile, (axes.row_count + tile - 1) / tile} : Loop{column_block, blocks}};
   outer.insert(outer.end(), axes.batches.begin(), axes.batches.end());
   const Chunks chunks = parallel_chunks(line, outer, cost_of_steps(view), machine);
   schedule.funcs.push_back(line);
 
   Line accumulator(sum->name);
-  accumulator.call("compute_at", {output.name, row_tile.empty() ? chunks.innermost : row_tile});
+  const std::string inner = by_rows ? column_block : row_tile;
+  accumulator.call("compute_at", {output.name, inner.empty() ? chunks.innermost : inner});
   accumulator.call("bound_extent", {axes.columns, block});
   for (const bool update : {false, true}) {
     std::vector<Argument> inner{axes.columns};

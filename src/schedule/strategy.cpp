@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "ops/operator.h"
+#include "schedule/companions.h"
 #include "schedule/cpu.h"
 #include "schedule/gpu.h"
 
@@ -15,6 +16,10 @@ using ops::Kernel;
 
 const Node& node_named(const Graph& group, const std::string& name) {
   return *std::find_if(group.nodes.begin(), group.nodes.end(), [&](const Node& node) { return node.name == name; });
+}
+
+bool has_node(const Graph& group, const std::string& name) {
+  return std::any_of(group.nodes.begin(), group.nodes.end(), [&](const Node& node) { return node.name == name; });
 }
 
 int64_t count_of(const Graph& group, Kernel kernel) {
@@ -67,6 +72,8 @@ Machine machine_of(const std::string& target) {
 }
 
 std::string strategy_of(const Graph& group, const std::string& anchor_name) {
+  for (const Graph& companion : companion_graphs(group))
+    if (has_node(companion, anchor_name)) return strategy_of(companion, anchor_name);
   const Node& anchor = node_named(group, anchor_name);
   const ops::Operator* op = ops::find(anchor.op_type);
   if (!op) return "pointwise";
@@ -93,6 +100,11 @@ graph::Layout weight_layout(const Graph& graph, const Node& anchor, size_t input
 }
 
 GroupSchedule make_schedule(const GroupView& view, const Machine& machine, const Parameters& parameters) {
+  if (const auto graphs = companion_graphs(view.graph); !graphs.empty()) {
+    Parameters own = parameters;
+    own.emplace("rows_outside", 1);
+    return schedule_together(view, graphs, [&](const GroupView& one) { return make_schedule(one, machine, own); });
+  }
   if (machine.kind == Machine::Kind::Cpu) return cpu::make_schedule(view, machine, parameters);
   return gpu::make_schedule(view, machine, parameters);
 }

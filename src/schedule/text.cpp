@@ -142,7 +142,8 @@ GroupSchedule renamed(GroupSchedule schedule, const std::vector<std::pair<std::s
     for (Directive& call : line.directives) {
       // Loops may be called as Funcs are, so only those arguments that name a Func are changed.
       if (call.arguments.empty()) continue;
-      if (call.call == "compute_at" || call.call == "store_at") change_argument(call.arguments.front());
+      for (const char* level : {"compute_at", "store_at", "hoist_storage", "compute_with"})
+        if (call.call == level) change_argument(call.arguments.front());
       if (call.call == "rfactor") change_argument(call.arguments.back());
     }
   }

@@ -48,6 +48,25 @@ void expect_no_result(const std::string& lines) {
   EXPECT_THROW(emit::run_group(group, emit::test::random_inputs(group), &schedule), Error);
 }
 
+TEST(Apply, LoopsThatAreRunTogetherMustBeAlike) {
+  const auto said = [](const std::string& lines) -> std::string {
+    lower::LoweredGroup lowered = lower::lower(graph::parse_text(R"(graph two (x: f32[40,20]) -> (a, b) {
+      exp: a: f32[40,20] = Exp(x)
+      neg: b: f32[40,20] = Neg(x)
+    })"));
+    try {
+      apply(parse_text("group two\n" + lines, "file").at(0), lowered);
+    } catch (const Error& error) {
+      return error.what();
+    }
+    return "";
+  };
+  EXPECT_EQ(said("a.split(n, no, ni, 8)\nb.split(n, no, ni, 8).compute_with(a, no)\n"), "");
+  EXPECT_NE(said("a.split(n, no, ni, 8)\nb.split(n, no, ni, 4).compute_with(a, no)\n").find("differ"), std::string::npos);
+  EXPECT_NE(said("a.split(n, no, ni, 8).parallel(no)\nb.split(n, no, ni, 8).compute_with(a, no)\n").find("differ"), std::string::npos);
+  EXPECT_NE(said("b.compute_with(a, nobody)\n").find("no loop 'nobody'"), std::string::npos);
+}
+
 TEST(Apply, SchedulesKeepResults) {
   expect_same_results("");
   expect_same_results("relu.vectorize(c, 8).parallel(y)\n");
