@@ -3,8 +3,10 @@
 #include <dlfcn.h>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <chrono>
 #include <filesystem>
+#include <limits>
 
 #include "base/error.h"
 #include "base/files.h"
@@ -49,6 +51,7 @@ struct LoadedModel::State {
   void* context = nullptr;
   int (*create)(void**, int, const char*) = nullptr;
   int (*run)(void*, const void* const*, void* const*) = nullptr;
+  int (*run_timed)(void*, const void* const*, void* const*, int64_t*) = nullptr;
   void (*destroy)(void*) = nullptr;
   const char* (*error)(const void*) = nullptr;
   std::vector<Description> inputs, outputs;
@@ -73,6 +76,7 @@ LoadedModel::LoadedModel(const std::string& folder, const std::string& name, int
   if (!state_->library) throw Error(fmt::format("the linked model cannot be loaded: {}", ::dlerror()));
   state_->find(state_->create, name + "_create");
   state_->find(state_->run, name + "_run");
+  state_->find(state_->run_timed, "cryolite_run_timed");
   state_->find(state_->destroy, name + "_destroy");
   state_->find(state_->error, name + "_error");
   const cryolite_description* tensors = nullptr;
@@ -131,6 +135,20 @@ std::vector<double> LoadedModel::time(const std::vector<Tensor>& inputs, int war
     if (i >= 0) milliseconds.push_back(taken.count());
   }
   return milliseconds;
+}
+
+std::vector<double> LoadedModel::time_steps(const std::vector<Tensor>& inputs, int warm_up, int repetitions,
+                                            size_t steps) {
+  check(state_->inputs, inputs);
+  Pointers pointers(inputs, state_->outputs);
+  std::vector<int64_t> taken(steps);
+  std::vector<double> least(steps, std::numeric_limits<double>::infinity());
+  for (int i = -warm_up; i < repetitions; ++i) {
+    if (state_->run_timed(state_->context, pointers.inputs.data(), pointers.outputs.data(), taken.data()) != 0)
+      throw Error(state_->error(state_->context));
+    for (size_t s = 0; i >= 0 && s < steps; ++s) least[s] = std::min(least[s], static_cast<double>(taken[s]) * 1e-6);
+  }
+  return least;
 }
 
 }  // namespace cryolite::emit

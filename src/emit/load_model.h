@@ -30,6 +30,9 @@ class LoadedModel {
   /// Milliseconds of each of `repetitions` runs on the same tensors, after `warm_up` more.
   std::vector<double> time(const std::vector<graph::Tensor>& inputs, int warm_up, int repetitions);
 
+  /// Milliseconds of each step (kernel or extern stage, in running order), the least of `repetitions` runs.
+  std::vector<double> time_steps(const std::vector<graph::Tensor>& inputs, int warm_up, int repetitions, size_t steps);
+
  private:
   struct State;
   std::unique_ptr<State> state_;

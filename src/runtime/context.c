@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "cryolite_tensor.h"
@@ -246,7 +247,18 @@ static void name_the_step(cryolite_context* context) {
   atomic_store(&context->has_error, 1);
 }
 
+static int64_t now(void) {
+  struct timespec time;
+  clock_gettime(CLOCK_MONOTONIC, &time);
+  return (int64_t)time.tv_sec * 1000000000 + time.tv_nsec;
+}
+
 int cryolite_run(cryolite_context* context, const void* const* inputs, void* const* outputs) {
+  return cryolite_run_timed(context, inputs, outputs, NULL);
+}
+
+int cryolite_run_timed(cryolite_context* context, const void* const* inputs, void* const* outputs,
+                       int64_t* nanoseconds) {
   if (!cryolite_context_of(context)) return CRYOLITE_BAD_ARGUMENT;
   atomic_store(&context->has_error, 0);
   int code = bind(context, inputs, outputs);
@@ -254,7 +266,9 @@ int cryolite_run(cryolite_context* context, const void* const* inputs, void* con
   const bool on_device = context->model->device_interface != NULL;
   if (on_device && cryolite_device_upload_inputs(context) != 0) return CRYOLITE_KERNEL_FAILED;
   for (int s = 0; s < context->model->step_count; ++s) {
+    const int64_t start = nanoseconds ? now() : 0;
     code = run_step(context, s);
+    if (nanoseconds) nanoseconds[s] = now() - start;
     if (code != CRYOLITE_OK) {
       name_the_step(context);
       return code;

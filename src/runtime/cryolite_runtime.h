@@ -113,6 +113,11 @@ int cryolite_create(const cryolite_model* model, cryolite_context** context, int
 /* Runs the model: one pointer to dense row-major memory for each input and output. */
 int cryolite_run(cryolite_context* context, const void* const* inputs, void* const* outputs);
 
+/* The same; `nanoseconds`, one a step of the model, gets how long each took (NULL: as cryolite_run). Kernels on a device
+ * are only started: their times say nothing of how long they run. */
+int cryolite_run_timed(cryolite_context* context, const void* const* inputs, void* const* outputs,
+                       int64_t* nanoseconds);
+
 void cryolite_destroy(cryolite_context* context);
 
 /* The text of the last failure; never NULL. */

@@ -79,6 +79,7 @@ TEST(CompileModel, ChainsKernelsThroughTheArena) {
     compile(plan, options_for("chain", folder.path()));
     LoadedModel model(folder.path(), "chain", 2);
     EXPECT_LT(test::largest_difference(model.run(inputs)[0], expected[0]), 1e-5) << planner;
+    for (double milliseconds : model.time_steps(inputs, 1, 3, plan.groups.size())) EXPECT_GT(milliseconds, 0);
   }
 }
 

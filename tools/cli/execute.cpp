@@ -7,6 +7,7 @@
 #include <random>
 
 #include "base/error.h"
+#include "device/device.h"
 #include "emit/load_model.h"
 #include "onnx/tensor_file.h"
 #include "tools/cli/build.h"
@@ -40,18 +41,19 @@ struct ScratchFolder {
 struct Session {
   PlannedModel planned;
   ScratchFolder folder;
+  std::vector<emit::CompiledGroup> groups;
   emit::LoadedModel model;
 
   Session(const ModelOptions& options, int threads)
-      : planned(plan_model(options)), model((build(options), emit::LoadedModel(folder.path, "model", threads))) {}
+      : planned(plan_model(options)), groups(build(options)), model(folder.path, "model", threads) {}
 
-  void build(const ModelOptions& options) {
+  std::vector<emit::CompiledGroup> build(const ModelOptions& options) {
     BuildOptions build_options;
     build_options.folder = folder.path;
     build_options.name = "model";
     build_options.target = options.target;
     build_options.weights = "file";
-    build_model(planned, build_options);
+    return build_model(planned, build_options);
   }
 };
 
@@ -162,7 +164,62 @@ struct BenchOptions {
   ModelOptions model;
   std::string json, input;
   int threads = 1, runs = 20, warm_up = 3;
+  bool kernels = false;
 };
+
+/// A kernel with the least of its measured times, beside what the plan's device was predicted to take.
+struct KernelTime {
+  const plan::Group* group;
+  std::string name;      ///< of its last node
+  double milliseconds;
+  double share_of_peak;  ///< of the multiply-adds that so many threads reach
+
+  double gflops() const { return 1e-6 * static_cast<double>(group->cost.flops) / milliseconds; }
+  double gigabytes() const { return 1e-6 * static_cast<double>(group->cost.bytes()) / milliseconds; }
+};
+
+std::vector<KernelTime> kernel_times(Session& session, const BenchOptions& options, const std::vector<Tensor>& inputs) {
+  std::vector<const plan::Group*> steps;
+  for (const plan::Group& group : session.planned.plan.groups)
+    if (group.is_extern() || !session.groups.at(group.id).symbol.empty()) steps.push_back(&group);
+  const auto times = session.model.time_steps(inputs, options.warm_up, options.runs, steps.size());
+  const device::Device device = device::load(options.model.device.empty() ? "host" : options.model.device);
+  const double peak = device.flops_per_second * std::min(1.0, static_cast<double>(options.threads) / device.cores);
+  std::vector<KernelTime> rows;
+  for (size_t s = 0; s < steps.size(); ++s) {
+    rows.push_back({steps[s], plan::name_of(session.planned.plan, *steps[s]), times[s], 0});
+    rows.back().share_of_peak = rows.back().gflops() * 1e9 / peak;
+  }
+  return rows;
+}
+
+nlohmann::json to_json(const std::vector<KernelTime>& rows, double total) {
+  nlohmann::json list = nlohmann::json::array();
+  for (const KernelTime& row : rows) {
+    const cost::Cost& cost = row.group->cost;
+    list.push_back({{"id", row.group->id}, {"name", row.name}, {"strategy", row.group->strategy},
+                    {"ms", row.milliseconds}, {"predicted_ms", 1e3 * cost.seconds}, {"bound_by", cost.bound_by},
+                    {"flops", cost.flops}, {"bytes", cost.bytes()}, {"gflops", row.gflops()},
+                    {"share_of_peak", row.share_of_peak}, {"gb_per_s", row.gigabytes()}});
+  }
+  return {{"kernels", list}, {"sum_ms", total}};
+}
+
+void print_kernel_times(const std::vector<KernelTime>& rows, const std::string& json) {
+  double total = 0;
+  for (const KernelTime& row : rows) total += row.milliseconds;
+  if (!json.empty()) return write_text(json, to_json(rows, total).dump() + "\n");
+  fmt::print("{:>4}  {:<36} {:<14} {:>9} {:>7} {:>9} {:>10} {:>9} {:>8} {:>7} {:>7}\n", "id", "last node", "strategy",
+             "ms", "of all", "predicted", "Mflop", "kB", "GFLOP/s", "of peak", "GB/s");
+  for (const KernelTime& row : rows) {
+    const cost::Cost& cost = row.group->cost;
+    fmt::print("{:>4}  {:<36.36} {:<14} {:>9.4f} {:>6.1f}% {:>9.4f} {:>10.3f} {:>9.1f} {:>8.1f} {:>6.1f}% {:>7.1f}\n",
+               row.group->id, row.name, row.group->strategy, row.milliseconds, 100 * row.milliseconds / total,
+               1e3 * cost.seconds, 1e-6 * static_cast<double>(cost.flops), 1e-3 * static_cast<double>(cost.bytes()),
+               row.gflops(), 100 * row.share_of_peak, row.gigabytes());
+  }
+  fmt::print("sum of the least times: {:.3f} ms\n", total);
+}
 
 void bench_model(const BenchOptions& options) {
   Session session(options.model, options.threads);
@@ -172,6 +229,7 @@ void bench_model(const BenchOptions& options) {
   else
     for (size_t i = 0; i < session.model.inputs().size(); ++i)
       inputs.push_back(made_up(session.model.inputs()[i].type, static_cast<unsigned>(i)));
+  if (options.kernels) return print_kernel_times(kernel_times(session, options, inputs), options.json);
   std::vector<double> times = session.model.time(inputs, options.warm_up, options.runs);
   std::sort(times.begin(), times.end());
   const double least = times.front(), median = times[times.size() / 2];
@@ -221,6 +279,7 @@ void add_bench(CLI::App& app) {
       ->check(CLI::Range(0, 1000000));
   command->add_option("--input", options->input, "an .npz of inputs; default: seeded random numbers");
   command->add_option("--json", options->json, "write the figures as JSON to this file (- is standard output)");
+  command->add_flag("--kernels", options->kernels, "time each kernel: least, predicted, GFLOP/s, GB/s");
   command->footer("Example: cryolite bench resnet50.onnx --threads 2 --json -");
   command->callback([options] { bench_model(*options); });
 }
