@@ -38,13 +38,13 @@ std::string shape_text(const graph::TensorType& type) {
 struct Drawing {
   const plan::Plan& plan;
   const graph::Uses uses;
-  std::map<NodeId, int> stored_by;     ///< kernel that writes a node's result to memory
+  std::map<NodeId, int> stored_by;     ///< kernel that writes results of a node to memory
   std::map<NodeId, int> kernels_with;  ///< how many compute a node; none: it is a view
   std::string text;
 
   explicit Drawing(const plan::Plan& p) : plan(p), uses(graph::uses_of(p.graph)) {
     for (const plan::Group& group : plan.groups) {
-      stored_by[group.nodes.back()] = group.id;
+      for (ValueId result : group.outputs) stored_by[uses.producer[result]] = group.id;
       for (NodeId node : group.nodes) ++kernels_with[node];
     }
   }

@@ -40,6 +40,20 @@ TEST(Dot, AKernelIsACluster) {
   EXPECT_NE(dot.find("k0_n0 -> k0_n1"), std::string::npos) << dot;
 }
 
+TEST(Dot, EveryResultOfAKernelIsASource) {
+  plan::Plan plan = plan::plan_text(R"(graph model (x: f32[64,256]) -> (y, z) {
+    exp: a: f32[64,256] = Exp(x) {}
+    neg: y: f32[64,256] = Neg(a) {}
+    abs: z: f32[64,256] = Abs(y) {}
+  })");
+  for (const plan::Group& group : plan.groups)
+    for (graph::ValueId result : group.outputs) {
+      const graph::NodeId producer = graph::uses_of(plan.graph).producer[result];
+      const std::string edge = fmt::format("k{}_n{} -> output", group.id, producer);
+      EXPECT_NE(to_dot(plan).find(edge), std::string::npos) << to_dot(plan);
+    }
+}
+
 TEST(Json, BrokenNamesDoNotStopIt) {
   plan::Plan plan = chain_and_reduction();
   plan.graph.nodes[0].name = "\xff";
