@@ -66,7 +66,8 @@ void check_input(const graph::Value& value, const Tensor& tensor) {
 }
 
 /// Outputs of no elements are left out: they need no code, and Halide takes no empty loops.
-void realize(lower::LoweredGroup& lowered, std::vector<LaidBuffer>& outputs, const std::string& target) {
+void realize(lower::LoweredGroup& lowered, std::vector<LaidBuffer>& outputs, const std::string& target,
+             Traffic* traffic) {
   std::vector<Halide::Func> funcs;
   std::vector<Halide::Buffer<>> buffers;
   for (size_t i = 0; i < outputs.size(); ++i) {
@@ -77,8 +78,13 @@ void realize(lower::LoweredGroup& lowered, std::vector<LaidBuffer>& outputs, con
   }
   if (funcs.empty()) return;
   const Halide::Target halide_target = target == "host" ? Halide::get_host_target() : Halide::Target(target);
+  TrafficCounter counter;
+  if (traffic) counter.watch(lowered, buffers);
   Halide::Realization realization(std::move(buffers));
-  Halide::Pipeline(funcs).realize(Halide::Pipeline::RealizationArg(realization), halide_target);
+  Halide::Pipeline pipeline(funcs);
+  if (!traffic) return pipeline.realize(Halide::Pipeline::RealizationArg(realization), halide_target);
+  counter.realize(pipeline, Halide::Pipeline::RealizationArg(realization), halide_target);
+  *traffic = counter.total();
 }
 
 /// A node alone as a graph: its inputs that are not compile-time constants become graph inputs (`fed`).
@@ -113,7 +119,8 @@ graph::Graph graph_of_node(const graph::Graph& graph, const graph::Node& node, s
 }  // namespace
 
 std::vector<Tensor> run_group(const graph::Graph& group, const std::vector<Tensor>& inputs,
-                              const schedule::GroupSchedule* schedule, const std::string& target) {
+                              const schedule::GroupSchedule* schedule, const std::string& target,
+                              Traffic* traffic) {
   lower::LoweredGroup lowered = lower::lower(group);
   if (schedule) {
     schedule::apply(*schedule, lowered);
@@ -130,7 +137,7 @@ std::vector<Tensor> run_group(const graph::Graph& group, const std::vector<Tenso
   }
   for (ValueId id : group.outputs) out.emplace_back(group.value(id));
   try {
-    realize(lowered, out, target);
+    realize(lowered, out, target, traffic);
   } catch (const Halide::Error& error) {
     throw Error(fmt::format("Halide refuses the group: {}", error.what()),
                 {.node = group.nodes.empty() ? "" : group.nodes.back().name});

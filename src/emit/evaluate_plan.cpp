@@ -13,6 +13,7 @@ using graph::ValueId;
 struct Runner {
   const plan::Plan& plan;
   const std::string& target;
+  std::map<int, Traffic>* traffic;
   graph::Uses uses;
   std::map<ValueId, Tensor> known;
 
@@ -56,15 +57,17 @@ struct Runner {
     std::vector<Tensor> arguments;
     for (ValueId id : group.inputs) arguments.push_back(get(id));
     const auto schedule = plan::schedule_of(plan, group);
-    const auto results = run_group(plan::graph_of(plan, group), arguments, &schedule, target);
+    Traffic* counted = traffic ? &(*traffic)[group.id] : nullptr;
+    const auto results = run_group(plan::graph_of(plan, group), arguments, &schedule, target, counted);
     for (size_t i = 0; i < results.size(); ++i) known[group.outputs[i]] = results[i];
   }
 };
 
 }  // namespace
 
-std::vector<Tensor> run_plan(const plan::Plan& plan, const std::vector<Tensor>& inputs, const std::string& target) {
-  Runner runner{plan, target, graph::uses_of(plan.graph), {}};
+std::vector<Tensor> run_plan(const plan::Plan& plan, const std::vector<Tensor>& inputs, const std::string& target,
+                             std::map<int, Traffic>* traffic) {
+  Runner runner{plan, target, traffic, graph::uses_of(plan.graph), {}};
   for (size_t i = 0; i < plan.graph.inputs.size(); ++i) runner.known[plan.graph.inputs[i]] = inputs.at(i);
   for (const plan::Group& group : plan.groups) runner.run(group);
   std::vector<Tensor> results;
