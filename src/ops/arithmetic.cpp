@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <cmath>
 #include <optional>
 
 #include "base/error.h"
@@ -14,13 +15,20 @@ using graph::Graph;
 using graph::Node;
 using Halide::Expr;
 
-/// As written in the model: were (1 - mask) * -3.4e38 and what it is added to shared out anew, as the compiler may do
-/// with other sums, they would overflow, and a mask of ones would give NaN.
-Expr as_written(const Expr& result) { return result.type().is_float() ? Halide::strict_float(result) : result; }
+/// Sums and products with a large constant, as written in the model: were (1 - mask) * -3.4e38 and what it is added to
+/// shared out anew, as the compiler may do with others, they would overflow, or swallow the small terms.
+Expr as_written(const Expr& result, const Expr& a, const Expr& b) {
+  constexpr double large = 128;
+  const auto is_large = [](const Expr& operand) {
+    const auto number = Halide::Internal::as_const_float(operand);
+    return number && std::abs(*number) > large;
+  };
+  return result.type().is_float() && (is_large(a) || is_large(b)) ? Halide::strict_float(result) : result;
+}
 
-Expr sum_of(Expr a, Expr b) { return as_written(a + b); }
-Expr difference_of(Expr a, Expr b) { return as_written(a - b); }
-Expr product_of(Expr a, Expr b) { return as_written(a * b); }
+Expr sum_of(Expr a, Expr b) { return as_written(a + b, a, b); }
+Expr difference_of(Expr a, Expr b) { return as_written(a - b, a, b); }
+Expr product_of(Expr a, Expr b) { return as_written(a * b, a, b); }
 
 /// A divisor that no machine traps on: 0, and -1 (the lowest number divided by it overflows), become 1.
 Expr safe_divisor(const Expr& b) {
@@ -31,7 +39,7 @@ Expr safe_divisor(const Expr& b) {
 
 /// Integers: truncated towards zero as ONNX has it (Halide's own / rounds down); x / 0 is 0.
 Expr quotient_of(Expr a, Expr b) {
-  if (a.type().is_float()) return as_written(a / b);
+  if (a.type().is_float()) return as_written(a / b, a, b);
   const Expr quotient = Halide::div_round_to_zero(a, safe_divisor(b));
   const Expr zero = constant_like(a, 0);
   if (a.type().is_uint()) return Halide::select(b == zero, zero, quotient);

@@ -6,7 +6,7 @@
 /// Where it is reduced, it is cut into vectors of partial results, which are joined at the end of the row:
 ///
 ///     parts[u] over r_steps        u: one lane of `chains` vectors
-///     sum over r_lanes = u
+///     parts2[u2] over r_terms2, … sum over r_lanes3        by fours
 namespace cryolite::schedule::cpu {
 namespace {
 
@@ -40,6 +40,27 @@ bool keeps_innermost_axis(const ops::Stage& stage, int update, const Loop& loop)
   return place && place->name == loop.name;
 }
 
+/// Partial results joined to fewer, `lanes` at a time and then by fours: a tree, where one after the other would take
+/// the latency of each.
+void join_parts(GroupSchedule& schedule, Line& whole, const std::string& name, const std::string& output,
+                const std::string& at, int64_t width, int64_t lanes) {
+  std::string lane_loop = "r_lanes";
+  for (int level = 1; width > 4; ++level) {
+    const int64_t next = width > lanes ? lanes : std::max<int64_t>(1, width / 4);
+    if (next == 1 || width % next != 0) break;
+    const std::string number = std::to_string(level + 1), u = "u" + number, parts = name + "_parts" + number;
+    const std::string terms = "r_terms" + number, kept = "r_lanes" + number;
+    whole.call("split", {lane_loop, terms, kept, next}).call("rfactor", {kept, u, parts});
+    Line part(parts);
+    part.call("compute_at", {output, at}).call("vectorize", {u}).call("update", {0}).call("reorder", {u, terms});
+    part.call("vectorize", {u}).call("unroll", {terms});
+    schedule.funcs.push_back(part);
+    lane_loop = kept;
+    width = next;
+  }
+  whole.call("unroll", {lane_loop});
+}
+
 void accumulate_in_parts(GroupSchedule& schedule, const ops::Stage& stage, const std::string& output,
                          const std::string& at, int64_t width, const Machine& machine) {
   const auto& rvars = stage.updates[0].rvars;
@@ -50,8 +71,10 @@ void accumulate_in_parts(GroupSchedule& schedule, const ops::Stage& stage, const
   whole.call("compute_at", {output, at}).call("update", {0});
   whole.call("split", {rvars[0].first, "r_steps", "r_lanes", width, divides ? "Auto" : "GuardWithIf"});
   whole.call("rfactor", {"r_lanes", "u", parts});
-  whole.call("atomic").call("vectorize", {"r_lanes", lanes});
+  GroupSchedule joins;
+  join_parts(joins, whole, stage.name, output, at, width, lanes);
   schedule.funcs.push_back(whole);
+  schedule.funcs.insert(schedule.funcs.end(), joins.funcs.begin(), joins.funcs.end());
   std::vector<Argument> order{"u", "r_steps"};
   for (size_t r = 1; r < rvars.size(); ++r) order.emplace_back(rvars[r].first);
   for (const Loop& loop : loops_of(stage)) order.emplace_back(loop.name);

@@ -11,7 +11,7 @@
 ///       turn the columns of K, where they do not lie side by side
 ///       for row_tile (threads, where there are few batches)
 ///         for column_block: scores[column_in, row_in] over r.x, and what is added to them
-///         for row_in: maximum, exponentials, sum, result of the row
+///         for rows of the tile: maximum, exponentials, sum, result of the row
 ///         for value_block: sum[value_in, row_in] over r.x                (attention)
 namespace cryolite::schedule::cpu {
 namespace {
@@ -223,8 +223,14 @@ bool attention(GroupSchedule& schedule, const GroupView& view, const Machine& ma
   kept.call("compute_at", {output.name, at});
   product_tiles(inside, view, *parts.first, kept, scores, tile, axes.rows, machine);
   schedule.funcs.push_back(kept);
-  reduce_rows(schedule, view, parts, output.name, at, machine);
-  if (parts.second) keep_at(schedule, stage_of(view, parts.second->inputs[0]), output.name, at, machine);
+  // Row by row, so that partial results stay in registers.
+  if (parts.second) {
+    const ops::Stage& weights = stage_of(view, parts.second->inputs[0]);
+    keep_at(schedule, weights, output.name, at, machine);
+    reduce_rows(schedule, view, parts, weights.name, axes.rows, machine);
+  } else {
+    reduce_rows(schedule, view, parts, output.name, tile > 1 ? row_in : at, machine);
+  }
   schedule.funcs.insert(schedule.funcs.end(), inside.funcs.begin(), inside.funcs.end());
   return true;
 }

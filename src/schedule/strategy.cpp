@@ -102,7 +102,9 @@ graph::Layout weight_layout(const Graph& graph, const Node& anchor, size_t input
 GroupSchedule make_schedule(const GroupView& view, const Machine& machine, const Parameters& parameters) {
   if (const auto graphs = companion_graphs(view.graph); !graphs.empty()) {
     Parameters own = parameters;
-    own.emplace("rows_outside", 1);
+    // What all of them read stays in the cache between one result and the next, or is read a tile of rows at a time.
+    const Node& anchor = node_named(view.graph, view.anchor);
+    own.emplace("rows_outside", view.graph.input_type(anchor, 0).bytes() > machine.l2_bytes / 2);
     return schedule_together(view, graphs, [&](const GroupView& one) { return make_schedule(one, machine, own); });
   }
   if (machine.kind == Machine::Kind::Cpu) return cpu::make_schedule(view, machine, parameters);

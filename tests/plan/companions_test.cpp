@@ -26,6 +26,17 @@ TEST(Companions, ProjectionsThatAreModelOutputs) {
   expect_same_numbers(graph, plan);
 }
 
+TEST(Companions, InputsLargerThanTheCacheAreReadATileOfRowsAtATime) {
+  const graph::Graph graph = with_weights(R"(graph large (x: f32[5001,128], wa: f32[128,16], wb: f32[128,33]) -> (a, b) {
+    one: a: f32[5001,16] = MatMul(x, wa) {}
+    two: b: f32[5001,33] = MatMul(x, wb) {}
+  })");
+  const Plan plan = plan_of(graph);
+  EXPECT_EQ(kernels(plan), "gemm: one* two\n");
+  EXPECT_NE(schedule::to_text(schedule_of(plan, plan.groups[0])).find("compute_with"), std::string::npos);
+  expect_same_numbers(graph, plan);
+}
+
 TEST(Companions, OneOfThreeIsAModelOutputToo) {
   const graph::Graph graph = with_weights(R"(graph cache (x: f32[1,64,32], wq: f32[32,48], wk: f32[32,48], wv: f32[32,20]) -> (v, y) {
     query: q: f32[1,64,48] = MatMul(x, wq) {}
