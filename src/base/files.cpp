@@ -30,6 +30,8 @@ std::string aside_of(const std::string& path) {
 }  // namespace
 
 std::string read_file(const std::string& path) {
+  std::error_code fault;
+  if (fs::is_directory(path, fault)) throw Error("cannot be read: it is a folder", {.file = path}, "name a file in it");
   std::ifstream file(path, std::ios::binary);
   if (!file) throw Error("cannot be read", {.file = path}, "check the path and its permissions");
   std::ostringstream contents;

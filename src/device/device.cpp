@@ -10,6 +10,7 @@
 #include <fstream>
 
 #include "base/error.h"
+#include "base/files.h"
 
 namespace cryolite::device {
 namespace {
@@ -64,10 +65,8 @@ fs::path host_file() {
 }
 
 Device from_file(const fs::path& path) {
-  std::ifstream in(path);
-  if (!in) throw Error("cannot be read", {.file = path.string()}, "name a device or give the path of a device file");
   try {
-    return from_json(json::parse(in), path.string());
+    return from_json(json::parse(read_file(path.string())), path.string());
   } catch (const json::exception& fault) {
     throw Error(fmt::format("is not a device file: {}", fault.what()), {.file = path.string()},
                 "see `cryolite device h100 --json -` for the form");
@@ -90,6 +89,30 @@ Device load_host(bool refresh) {
   std::ofstream(aside) << to_json(host).dump(2) << "\n";
   fs::rename(aside, path, ignored);
   return host;
+}
+
+/// Sizes that others divide by are above zero, and none is negative. Registers, threads and blocks count on GPUs only.
+void check_sizes(const Device& d, const std::string& file) {
+  const auto require = [&](const char* field, double number, double least) {
+    if (!(number >= least))
+      throw Error(fmt::format("has {} = {}", field, number), {.file = file},
+                  fmt::format("give a number from {}", least));
+  };
+  require("cores", d.cores, 1);
+  require("vector_bytes", d.vector_bytes, 1);
+  require("launch_seconds", d.launch_seconds, 0);
+  const int least = d.is_gpu ? 1 : 0;
+  require("registers_per_core", d.registers_per_core, least);
+  require("max_threads_per_core", d.max_threads_per_core, least);
+  require("max_blocks_per_core", d.max_blocks_per_core, least);
+  require("shared_bytes_per_core", d.shared_bytes_per_core, least);
+  for (const MemoryLevel& level : d.memory) {
+    require("bytes", static_cast<double>(level.bytes), 0);
+    require("instances", level.instances, 1);
+    if (!(level.bytes_per_second > 0))
+      throw Error(fmt::format("memory level '{}' has bytes_per_second = {}", level.name, level.bytes_per_second),
+                  {.file = file}, "give a rate above zero");
+  }
 }
 
 }  // namespace
@@ -151,6 +174,7 @@ Device from_json(const json& j, const std::string& file) {
   if (d.memory.empty() || d.flops_per_second <= 0 || d.memory.back().bytes_per_second <= 0)
     throw Error("has no memory level, or a rate that is not above zero", {.file = file},
                 "give flops_per_second and at least one memory level with bytes_per_second");
+  check_sizes(d, file);
   return d;
 }
 

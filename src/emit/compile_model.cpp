@@ -27,6 +27,7 @@
 namespace cryolite::emit {
 namespace {
 
+namespace fs = std::filesystem;
 using schedule::GroupSchedule;
 
 /// A kernel to be compiled, and the groups that use it.
@@ -91,8 +92,9 @@ std::string complaint(const std::string& output) {
   return line;
 }
 
-void compile_missing(const plan::Plan& plan, const std::vector<Kernel>& kernels, const Cache& cache,
-                     const CompileOptions& options, const std::string& compiler) {
+void compile_missing(const plan::Plan& plan, const std::vector<GroupSchedule>& schedules,
+                     const std::vector<Kernel>& kernels, const Cache& cache, const CompileOptions& options,
+                     const std::string& compiler) {
   const TemporaryFolder jobs(cache.folder());
   std::vector<Command> commands;
   std::vector<const Kernel*> missing;
@@ -110,6 +112,10 @@ void compile_missing(const plan::Plan& plan, const std::vector<Kernel>& kernels,
     const plan::Group& group = plan.groups.at(missing[index]->groups.front());
     if (!finished.is_well() || !cache.has(missing[index]->job.symbol, ".json")) {
       const std::string said = complaint(finished.output);
+      if (const std::string& file = schedules.at(group.id).file; !file.empty())
+        throw Error(fmt::format("group {} cannot be compiled with this schedule: the compiler {}{}{}",
+                                plan::name_of(plan, group), finished.describe(), said.empty() ? "" : ": ", said),
+                    {.file = file}, "`cryolite plan MODEL --schedule` prints schedules to start from");
       throw Error(fmt::format("the kernel of nodes {} cannot be compiled: the compiler {}{}{}",
                               node_names(plan, group), finished.describe(), said.empty() ? "" : ": ", said),
                   {.node = plan::name_of(plan, group)}, "try --planner none, or report this model");
@@ -162,18 +168,15 @@ void check(const plan::Plan& plan, const std::vector<GroupSchedule>& schedules, 
   require_toolchain();
 }
 
-}  // namespace
-
-std::vector<CompiledGroup> compile_model(const plan::Plan& plan, const std::vector<GroupSchedule>& schedules,
-                                         const CompileOptions& options) {
+std::vector<CompiledGroup> compile_into_folder(const plan::Plan& plan, const std::vector<GroupSchedule>& schedules,
+                                               const CompileOptions& options, const std::string& target) {
   check(plan, schedules, options);
-  const std::string target = target_string(options.target);
   const std::string compiler = options.compiler.empty() ? this_program() : options.compiler;
   const Cache cache(options.cache.empty() ? default_cache() : options.cache);
   std::vector<CompiledGroup> groups(plan.groups.size());
   const std::vector<Kernel> kernels =
       distinct_kernels(plan, schedules, target, versions(compiler), cache, groups);
-  compile_missing(plan, kernels, cache, options, compiler);
+  compile_missing(plan, schedules, kernels, cache, options, compiler);
 
   if (options.progress) options.progress(static_cast<int>(kernels.size()), static_cast<int>(kernels.size()), "archive");
   const TemporaryFolder folder(options.folder);
@@ -206,6 +209,30 @@ std::vector<CompiledGroup> compile_model(const plan::Plan& plan, const std::vect
   move_file(folder.file(options.name + ".h"), stem + ".h");
   move_file(folder.file(archive), options.folder + "/" + archive);
   return groups;
+}
+
+/// Those of the folders on the way to `folder` that are not there yet, innermost first.
+std::vector<fs::path> missing_folders(const std::string& folder) {
+  std::vector<fs::path> missing;
+  for (fs::path path = fs::absolute(folder); !path.empty() && !fs::exists(path) && path.has_relative_path();
+       path = path.parent_path())
+    missing.push_back(path);
+  return missing;
+}
+
+}  // namespace
+
+std::vector<CompiledGroup> compile_model(const plan::Plan& plan, const std::vector<GroupSchedule>& schedules,
+                                         const CompileOptions& options) {
+  const std::string target = target_string(options.target);
+  const std::vector<fs::path> made = missing_folders(options.folder);
+  try {
+    return compile_into_folder(plan, schedules, options, target);
+  } catch (...) {
+    std::error_code still_used;
+    for (const fs::path& folder : made) fs::remove(folder, still_used);  // removes empty folders only
+    throw;
+  }
 }
 
 }  // namespace cryolite::emit

@@ -31,6 +31,10 @@ std::string target_string(const std::string& name) {
   const Target target = named(name);
   if (target.os != Target::Linux)
     throw Error(fmt::format("target '{}' is not Linux", name), {}, "archives are made for Linux only");
+  const Target host = Halide::get_host_target();
+  if (target.arch != host.arch || target.bits != host.bits)
+    throw Error(fmt::format("target '{}' is another processor than this machine's", name), {},
+                "the archive's C parts are compiled by this machine's compiler: compile on a machine of that kind");
   return target.to_string();
 }
 

@@ -3,11 +3,13 @@
 #include <fmt/format.h>
 #include <onnx/shape_inference/implementation.h>
 
+#include <climits>
 #include <regex>
 #include <unordered_map>
 
 #include "base/error.h"
 #include "onnx/model_graph.h"
+#include "onnx/tensor_proto.h"
 
 namespace cryolite::onnx {
 namespace {
@@ -27,11 +29,11 @@ constexpr std::string_view kRemedy = "correct the model's shapes, or the --dim v
               std::string(kRemedy));
 }
 
-void run_inference(::onnx::ModelProto& model, bool strict, DataValueMap* known = nullptr) {
+void run_inference(::onnx::ModelProto& model, bool strict, bool propagates_data, DataValueMap* known = nullptr) {
   try {
     ::onnx::shape_inference::InferShapes(
         model, ::onnx::OpSchemaRegistry::Instance(),
-        ::onnx::ShapeInferenceOptions(/*check_type=*/true, strict, /*data_prop=*/true), known);
+        ::onnx::ShapeInferenceOptions(/*check_type=*/true, strict, propagates_data), known);
   } catch (const std::exception& fault) {
     rethrow(fault);
   }
@@ -60,6 +62,52 @@ void check_agreement(const graph::TensorType& declared, const graph::TensorType&
               {.value = value}, std::string(kRemedy));
 }
 
+/// Throws Error where an extent is below zero, or the number of elements too large.
+void check_size(const ::onnx::TypeProto& type, const Where& where) {
+  double elements = 1;
+  bool is_known = true;
+  for (const auto& dim : type.tensor_type().shape().dim()) {
+    is_known = is_known && dim.has_dim_value();
+    if (!dim.has_dim_value()) continue;
+    if (dim.dim_value() < 0)
+      throw Error(fmt::format("the value has an extent of {}: what it is made of is too small", dim.dim_value()), where,
+                  std::string(kRemedy));
+    elements *= static_cast<double>(dim.dim_value());
+  }
+  if (is_known && elements > INT32_MAX)
+    throw Error(fmt::format("the value has {:.3g} elements, more than 32-bit indices reach", elements), where,
+                "make the model's dimensions smaller");
+}
+
+/// A step of zero would never end; ONNX's inference divides by it.
+void check_range(const ::onnx::NodeProto& node, const ::onnx::GraphProto& graph) {
+  if (node.op_type() != "Range" || node.input_size() != 3) return;
+  for (const auto& constant : graph.initializer()) {
+    if (constant.name() != node.input(2)) continue;
+    const std::vector<double> step = to_tensor(::onnx::TensorProto(constant), "").as_doubles();
+    if (!step.empty() && step.front() == 0)
+      throw Error("Range has a step of 0", {.node = node.name(), .value = constant.name()},
+                  "give it a step above or below zero");
+  }
+}
+
+/// ONNX's data propagation keeps a message an element of every vector of known length: lengths are inferred and
+/// checked without it first.
+void check_sizes(::onnx::ModelProto& model) {
+  ::onnx::GraphProto& graph = *model.mutable_graph();
+  for (const auto& input : graph.input()) check_size(input.type(), {.value = input.name()});
+  for (const auto& node : graph.node()) check_range(node, graph);
+  run_inference(model, /*strict=*/true, /*propagates_data=*/false);
+  std::unordered_map<std::string, const ::onnx::TypeProto*> types;
+  for (const auto* field : {&graph.value_info(), &graph.output()})
+    for (const auto& info : *field) types.emplace(info.name(), &info.type());
+  for (const auto& node : graph.node())
+    for (const std::string& output : node.output())
+      if (const auto found = types.find(output); found != types.end())
+        check_size(*found->second, {.node = node.name(), .value = output});
+  graph.clear_value_info();
+}
+
 KnownIntegers integers_of(const DataValueMap& propagated) {
   KnownIntegers known;
   for (const auto& [name, shape] : propagated) {
@@ -81,7 +129,8 @@ void infer_types(::onnx::ModelProto& model) {
     declared.push_back(to_type(output.type()));
     if (output.type().has_tensor_type()) output.mutable_type()->mutable_tensor_type()->clear_shape();
   }
-  run_inference(model, /*strict=*/true);
+  check_sizes(model);
+  run_inference(model, /*strict=*/true, /*propagates_data=*/true);
   for (int i = 0; i < graph.output_size(); ++i)
     check_agreement(declared[i], to_type(graph.output(i).type()), graph.output(i).name());
 }
@@ -99,7 +148,7 @@ KnownIntegers infer_types(graph::Graph& graph) {
       *info.mutable_type() = to_proto(graph.value(id).type);
     }
   DataValueMap propagated;
-  run_inference(model, /*strict=*/false, &propagated);
+  run_inference(model, /*strict=*/false, /*propagates_data=*/true, &propagated);
   std::unordered_map<std::string, graph::TensorType> inferred;
   for (const auto* field : {&model.graph().value_info(), &model.graph().output()})
     for (const auto& info : *field) inferred.emplace(info.name(), to_type(info.type()));

@@ -92,7 +92,7 @@ class Applier {
     stages_.emplace(stage.name, &stage);
   }
 
-  [[noreturn]] void refuse(const std::string& what, const std::string& remedy = "") const {
+  [[noreturn]] void refuse(const std::string& what, const std::string& remedy = "`cryolite plan MODEL --schedule` prints schedules to start from") const {
     const std::string place = line_ && line_->line ? fmt::format("line {}: ", line_->line) : "";
     throw Error(fmt::format("{}group {}: {}", place, schedule_.group, what),
                 {.file = schedule_.file}, remedy);

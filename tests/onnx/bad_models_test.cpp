@@ -103,7 +103,7 @@ INSTANTIATE_TEST_SUITE_P(
                  "n", "", "slope"},
         BadModel{"HugeDims", 13,
                  "m (float[4000000000,4000000000] x) => (float[4000000000,4000000000] y) { y = Relu(x) }", "",
-                 "x", "64 bits"},
+                 "x", "32-bit indices"},
         BadModel{"HugeTensor", 13, "m (float[65536,65536] x) => (float[65536,65536] y) { y = Relu(x) }", "",
                  "x", "32-bit indices"},
         BadModel{

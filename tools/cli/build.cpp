@@ -2,11 +2,9 @@
 #include <unistd.h>
 
 #include <cstdio>
-#include <filesystem>
-#include <fstream>
-#include <sstream>
 
 #include "base/error.h"
+#include "base/files.h"
 #include "emit/compile_group.h"
 #include "report/report.h"
 #include "tools/cli/build.h"
@@ -15,16 +13,6 @@
 
 namespace cryolite::cli {
 namespace {
-
-namespace fs = std::filesystem;
-
-std::string read_text(const std::string& path) {
-  std::ifstream in(path, std::ios::binary);
-  if (!in) throw Error("cannot be read", {.file = path}, "check the path");
-  std::ostringstream text;
-  text << in.rdbuf();
-  return text.str();
-}
 
 /// One line that is rewritten in place on a terminal; a line every tenth of the work elsewhere.
 std::function<void(int, int, const std::string&)> progress_printer() {
@@ -43,7 +31,7 @@ std::function<void(int, int, const std::string&)> progress_printer() {
 /// The default schedules, but for groups that the file speaks of.
 std::vector<schedule::GroupSchedule> schedules_of(const plan::Plan& plan, const std::string& file) {
   std::vector<schedule::GroupSchedule> given;
-  if (!file.empty()) given = schedule::parse_text(read_text(file), file);
+  if (!file.empty()) given = schedule::parse_text(read_file(file), file);
   std::vector<bool> used(given.size(), false);
   std::vector<schedule::GroupSchedule> schedules;
   for (const plan::Group& group : plan.groups) {

@@ -17,17 +17,17 @@ std::string index_text(int64_t linear, const std::vector<int64_t>& extents) {
   return fmt::format("[{}]", fmt::join(index, ","));
 }
 
+}  // namespace
+
 std::string type_text(const graph::TensorType& type) {
   return fmt::format("{}[{}]", graph::name_of(type.element), fmt::join(type.extents(), ","));
 }
-
-}  // namespace
 
 Comparison compare(const graph::Tensor& got, const graph::Tensor& expected, double rtol, double atol) {
   Comparison result;
   if (got.type.element != expected.type.element || got.type.extents() != expected.type.extents()) {
     result.equal = false;
-    result.first_bad = fmt::format("got {}, expected {}", type_text(got.type), type_text(expected.type));
+    result.first_bad = fmt::format(": got {}, expected {}", type_text(got.type), type_text(expected.type));
     result.largest_absolute = result.largest_relative = std::numeric_limits<double>::infinity();
     return result;
   }

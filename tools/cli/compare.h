@@ -16,4 +16,7 @@ struct Comparison {
 /// integers and booleans must be equal. Shapes and element types must be the same.
 Comparison compare(const graph::Tensor& got, const graph::Tensor& expected, double rtol, double atol);
 
+/// "f32[1,3,224,224]".
+std::string type_text(const graph::TensorType& type);
+
 }  // namespace cryolite::cli

@@ -13,6 +13,7 @@
 #include "tools/cli/build.h"
 #include "tools/cli/commands.h"
 #include "tools/cli/compare.h"
+#include "tools/cli/feed.h"
 
 namespace cryolite::cli {
 namespace {
@@ -44,8 +45,8 @@ struct Session {
   std::vector<emit::CompiledGroup> groups;
   emit::LoadedModel model;
 
-  Session(const ModelOptions& options, int threads)
-      : planned(plan_model(options)), groups(build(options)), model(folder.path, "model", threads) {}
+  Session(PlannedModel made, const ModelOptions& options, int threads)
+      : planned(std::move(made)), groups(build(options)), model(folder.path, "model", threads) {}
 
   std::vector<emit::CompiledGroup> build(const ModelOptions& options) {
     BuildOptions build_options;
@@ -78,42 +79,6 @@ Tensor made_up(const graph::TensorType& type, unsigned seed) {
   return Tensor::of_bytes(type, std::move(bytes));
 }
 
-/// Tensors named as the model's inputs, in the model's order.
-std::vector<Tensor> in_order(const std::vector<onnx::NamedTensor>& given, const emit::LoadedModel& model,
-                             const std::string& file) {
-  std::vector<Tensor> inputs;
-  for (const auto& wanted : model.inputs()) {
-    const auto found = std::find_if(given.begin(), given.end(),
-                                    [&](const onnx::NamedTensor& t) { return t.name == wanted.name; });
-    if (found == given.end())
-      throw Error(fmt::format("has no array '{}'", wanted.name), {.file = file}, "name the arrays as the model's inputs");
-    inputs.push_back(found->tensor);
-  }
-  return inputs;
-}
-
-std::vector<onnx::NamedTensor> read_numbered(const std::string& folder, const std::string& kind) {
-  std::vector<onnx::NamedTensor> tensors;
-  for (int i = 0; fs::exists(fmt::format("{}/{}_{}.pb", folder, kind, i)); ++i)
-    tensors.push_back(onnx::read_tensor_file(fmt::format("{}/{}_{}.pb", folder, kind, i)));
-  return tensors;
-}
-
-/// By name where all names fit, otherwise by position, as ONNX's own runner does.
-std::vector<Tensor> test_inputs(const std::vector<onnx::NamedTensor>& given, const emit::LoadedModel& model,
-                                const std::string& folder) {
-  if (given.size() < model.inputs().size())
-    throw Error(fmt::format("holds {} inputs, the model has {}", given.size(), model.inputs().size()),
-                {.file = folder}, "give one input_N.pb an input");
-  try {
-    return in_order(given, model, folder);
-  } catch (const Error&) {
-    std::vector<Tensor> inputs;
-    for (size_t i = 0; i < model.inputs().size(); ++i) inputs.push_back(given[i].tensor);
-    return inputs;
-  }
-}
-
 struct RunOptions {
   ModelOptions model;
   std::string input, output;
@@ -121,9 +86,10 @@ struct RunOptions {
 };
 
 void run_model(const RunOptions& options) {
-  const auto given = onnx::read_npz(options.input);
-  Session session(options.model, options.threads);
-  const auto outputs = session.model.run(in_order(given, session.model, options.input));
+  PlannedModel planned = plan_model(options.model);
+  const auto inputs = inputs_of_npz(options.input, planned.plan.graph);
+  Session session(std::move(planned), options.model, options.threads);
+  const auto outputs = session.model.run(inputs);
   std::vector<onnx::NamedTensor> named;
   for (size_t i = 0; i < outputs.size(); ++i) named.push_back({session.model.outputs()[i].name, outputs[i]});
   onnx::write_npz(options.output, named);
@@ -139,19 +105,16 @@ struct VerifyOptions {
 void verify_model(const VerifyOptions& options) {
   std::string data = options.data;
   if (data.empty()) data = (fs::absolute(options.model.model).parent_path() / "test_data_set_0").string();
-  const auto inputs = read_numbered(data, "input"), expected = read_numbered(data, "output");
-  if (expected.empty())
-    throw Error("holds no output_0.pb", {.file = data}, "give --data a folder laid out as ONNX's test data");
-  Session session(options.model, options.threads);
-  const auto outputs = session.model.run(test_inputs(inputs, session.model, data));
-  if (outputs.size() != expected.size())
-    throw Error(fmt::format("holds {} outputs, the model has {}", expected.size(), outputs.size()), {.file = data});
+  PlannedModel planned = plan_model(options.model);
+  const TestData set = read_test_data(data, planned.plan.graph);
+  Session session(std::move(planned), options.model, options.threads);
+  const auto outputs = session.model.run(set.inputs);
   std::string first_bad;
   for (size_t i = 0; i < outputs.size(); ++i) {
-    const Comparison result = compare(outputs[i], expected[i].tensor, options.rtol, options.atol);
+    const Comparison result = compare(outputs[i], set.outputs[i], options.rtol, options.atol);
     const std::string& name = session.model.outputs()[i].name;
     fmt::print("{}: {} ({} elements, largest difference {:.3g}, relative to the largest value {:.3g})\n", name,
-               result.equal ? "equal" : "different", expected[i].tensor.type.elements(), result.largest_absolute,
+               result.equal ? "equal" : "different", set.outputs[i].type.elements(), result.largest_absolute,
                result.largest_relative);
     if (!result.equal && first_bad.empty()) first_bad = name + result.first_bad;
   }
@@ -222,13 +185,15 @@ void print_kernel_times(const std::vector<KernelTime>& rows, const std::string& 
 }
 
 void bench_model(const BenchOptions& options) {
-  Session session(options.model, options.threads);
+  PlannedModel planned = plan_model(options.model);
+  const graph::Graph& graph = planned.plan.graph;
   std::vector<Tensor> inputs;
   if (!options.input.empty())
-    inputs = in_order(onnx::read_npz(options.input), session.model, options.input);
+    inputs = inputs_of_npz(options.input, graph);
   else
-    for (size_t i = 0; i < session.model.inputs().size(); ++i)
-      inputs.push_back(made_up(session.model.inputs()[i].type, static_cast<unsigned>(i)));
+    for (graph::ValueId id : graph.inputs)
+      inputs.push_back(made_up(graph.value(id).type, static_cast<unsigned>(inputs.size())));
+  Session session(std::move(planned), options.model, options.threads);
   if (options.kernels) return print_kernel_times(kernel_times(session, options, inputs), options.json);
   std::vector<double> times = session.model.time(inputs, options.warm_up, options.runs);
   std::sort(times.begin(), times.end());
@@ -250,7 +215,8 @@ void add_run(CLI::App& app) {
   add_model_options(*command, options->model);
   command->add_option("--input", options->input, "an .npz with one array an input, named alike")->required();
   command->add_option("--output", options->output, "the .npz to write")->required();
-  command->add_option("--threads", options->threads, "0: one a core")->capture_default_str();
+  command->add_option("--threads", options->threads, "0: one a core")->capture_default_str()
+      ->check(CLI::Range(0, 1024));
   command->footer("Example: cryolite run resnet50.onnx --input image.npz --output scores.npz");
   command->callback([options] { run_model(*options); });
 }
@@ -263,7 +229,8 @@ void add_verify(CLI::App& app) {
                       "folder with input_N.pb and output_N.pb; default: test_data_set_0 beside the model");
   command->add_option("--rtol", options->rtol, "relative tolerance")->capture_default_str();
   command->add_option("--atol", options->atol, "absolute tolerance")->capture_default_str();
-  command->add_option("--threads", options->threads, "0: one a core")->capture_default_str();
+  command->add_option("--threads", options->threads, "0: one a core")->capture_default_str()
+      ->check(CLI::Range(0, 1024));
   command->footer("Example: cryolite verify squeezenet/model.onnx --rtol 1e-3 --atol 1e-6");
   command->callback([options] { verify_model(*options); });
 }

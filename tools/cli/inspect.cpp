@@ -39,7 +39,13 @@ void run_plan(const PlanOptions& options) {
   write(options.svg, [&] { return report::to_graph_svg(model.plan); });
   write(options.roofline, [&] { return report::to_roofline_svg(model.plan, model.original, model.device); });
   write(options.html, [&] { return report::to_html(model.plan, model.original, model.device); });
-  write(options.explain.empty() ? "" : "-", [&] { return report::explanation(model.plan, options.explain); });
+  write(options.explain.empty() ? "" : "-", [&] {
+    try {
+      return report::explanation(model.plan, options.explain);
+    } catch (const Error& error) {
+      throw error.inside({.file = options.model.model});
+    }
+  });
   write(options.schedule ? "-" : "", [&] { return schedules_text(model.plan); });
   if (is_table_wanted) write_text("-", report::to_table(model.plan, model.device));
 }

@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "emit/evaluate.h"
+#include "emit/target.h"
 #include "onnx/import.h"
 #include "ops/builder.h"
 #include "ops/operator.h"
@@ -48,6 +49,7 @@ void add_model_options(CLI::App& command, ModelOptions& options) {
 }
 
 PlannedModel plan_model(const ModelOptions& options) {
+  emit::target_string(options.target);  // throws where there is no such target
   try {
     onnx::ImportOptions import_options;
     import_options.dims = parsed_dims(options.dims);
