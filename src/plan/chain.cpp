@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "plan/kernel_form.h"
+#include "schedule/gpu.h"
 
 /// Pairs of reductions that a schedule can nest: a tile of the first is computed where a tile of the second needs it.
 namespace cryolite::plan {
@@ -29,17 +30,29 @@ bool windows_only_touch(const Graph& graph, const Node& node) {
 
 }  // namespace
 
-double chain_recompute(const Graph& graph, const Node& first, const Node& second, schedule::Machine::Kind) {
+double chain_recompute(const Graph& graph, const Node& first, const Node& second,
+                       const schedule::Machine& machine) {
   if (kernel_of(first) != Kernel::Convolution) return -1;
   if (kernel_of(second) == Kernel::Pool && windows_only_touch(graph, second)) return 1;
-  return -1;
+  return machine.kind == schedule::Machine::Kind::Cpu ? -1 : schedule::gpu::chain_recompute(graph, first, second, machine);
+}
+
+double attention_recompute(const Graph& graph, const Node& scores, const Node* values, const schedule::Machine& machine) {
+  if (machine.kind == schedule::Machine::Kind::Cpu || !values) return 1;
+  return schedule::gpu::attention_recompute(graph, scores, *values, machine);
+}
+
+const char* why_no_rows_alone(const schedule::Machine& machine) {
+  if (machine.kind == schedule::Machine::Kind::Cpu) return nullptr;
+  return "no schedule holds whole rows of a contraction on this device unless they are contracted again";
 }
 
 const char* why_no_attention(const Graph& graph, const Node& contraction, const schedule::Machine& machine) {
   // Three buffers (scores, exponentials, weights) of a tile of at most 14 rows lie in half of the nearest large cache;
   // fewer rows in all than two tiles would leave threads idle that share columns otherwise.
   constexpr int64_t buffers = 3, tile_rows = 14, least_rows = 2 * tile_rows;
-  if (machine.kind != schedule::Machine::Kind::Cpu) return "no schedule keeps whole rows of scores on this device";
+  if (machine.kind != schedule::Machine::Kind::Cpu)
+    return schedule::gpu::why_no_attention(graph, contraction, machine);
   const auto extents = graph.output_type(contraction).extents();
   if (extents.size() < 2 || graph.input_type(contraction, 0).dims.size() < 2) return "it has no rows";
   const int64_t columns = extents.back(), rows = columns > 0 ? graph.output_type(contraction).elements() / columns : 0;

@@ -139,7 +139,7 @@ KernelForm FusionRules::with_chain(const Members& members) const {
   const NodeId first = members.anchors[0], second = members.anchors[1];
   if ((members.behind[members.position(second)] & 1u) == 0)
     return impossible("two reductions that are independent of each other");
-  if (chain_recompute(graph_, graph_.nodes[first], graph_.nodes[second], machine_.kind) < 0)
+  if (chain_recompute(graph_, graph_.nodes[first], graph_.nodes[second], machine_) < 0)
     return impossible("no schedule computes a tile of the one for a tile of the other");
   for (size_t i = 0; i < members.nodes.size(); ++i) {
     const NodeId id = members.nodes[i];
@@ -179,7 +179,7 @@ void FusionRules::count_evaluations(const Members& members, KernelForm& form) co
   form.recompute.assign(members.nodes.size(), 1);
   const double chained = members.anchors.size() == 2
                              ? chain_recompute(graph_, graph_.nodes[members.anchors[0]],
-                                               graph_.nodes[members.anchors[1]], machine_.kind)
+                                               graph_.nodes[members.anchors[1]], machine_)
                              : 1;
   for (size_t i = members.nodes.size(); i-- > 0;) {
     const NodeFacts& facts = facts_[members.nodes[i]];
@@ -222,6 +222,13 @@ void FusionRules::count_passes(const Members& members, bool keeps_scores, Kernel
     if (is_before_scores || ops::is_dear(graph_, graph_.nodes[members.nodes[i]])) passes[i] = 1;
     form.recompute[i] = std::popcount(passes[i]);
   }
+  if (!keeps_scores) return;
+  const NodeId last = members.anchors.back();
+  const bool has_values = facts_[last].kernel == Kernel::Contraction;
+  const double tiles = attention_recompute(graph_, graph_.nodes[members.anchors[0]],
+                                           has_values ? &graph_.nodes[last] : nullptr, machine_);
+  for (size_t i = 0; i < members.nodes.size(); ++i)
+    if (!has_values || (members.behind[i] >> (members.anchors.size() - 1) & 1u) == 0) form.recompute[i] *= tiles;
 }
 
 /// How often an anchor evaluates an element of its data where that is not stored.
@@ -300,7 +307,8 @@ KernelForm FusionRules::with_attention(const Members& members) const {
     if (is_after_second ? facts.shape != facts_[second].shape : dims != whole && dims != statistics)
       return impossible("the result is walked at other indices than it is computed");
   }
-  return {KernelForm::Verdict::Kernel, "", first, {}};
+  const char* why = has_second ? nullptr : why_no_rows_alone(machine_);
+  return {why ? KernelForm::Verdict::Unfinished : KernelForm::Verdict::Kernel, why ? why : "", first, {}};
 }
 
 /// Whether `id` gives the left operand of the second contraction, and nothing else of the kernel reads that.

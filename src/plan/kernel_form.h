@@ -71,12 +71,17 @@ class FusionRules {
 /// How often each element of `first` is computed where a tile of it is made for each tile of `second`, which reads
 /// it by windows, rows or contraction; negative where no schedule nests the two on this machine.
 double chain_recompute(const graph::Graph& graph, const graph::Node& first, const graph::Node& second,
-                       schedule::Machine::Kind machine);
+                       const schedule::Machine& machine);
 
 /// Why no schedule keeps whole rows of a contraction near enough that they can be reduced before they leave; nullptr
 /// where one does.
 const char* why_no_attention(const graph::Graph& graph, const graph::Node& contraction,
                              const schedule::Machine& machine);
+/// Why none does where the rows are stored then, not contracted again; nullptr where one does.
+const char* why_no_rows_alone(const schedule::Machine& machine);
+/// How often each element of those rows is computed where `values` contracts them again (nullptr: nothing does).
+double attention_recompute(const graph::Graph& graph, const graph::Node& contraction, const graph::Node* values,
+                           const schedule::Machine& machine);
 
 /// Kernels that read the same input and walk the same rows become one of several results, where that is predicted to
 /// cost less. Appends a decision for each pair considered.

@@ -15,4 +15,16 @@ graph::Layout weight_layout(const graph::Graph& graph, const graph::Node& anchor
 /// (contractions; see gpu_tiles.h), threads (of a block, elsewhere), vector (elements of a thread, elsewhere).
 GroupSchedule make_schedule(const GroupView& view, const Machine& machine, const Parameters& parameters);
 
+/// How often a kernel around a pair of convolutions computes each element of the first; negative where
+/// `make_schedule` makes no one kernel of the pair.
+double chain_recompute(const graph::Graph& graph, const graph::Node& first, const graph::Node& second,
+                       const Machine& machine);
+
+/// Why `make_schedule` makes no one kernel of a contraction, reductions of its rows and another contraction that reads
+/// them; nullptr where it does.
+const char* why_no_attention(const graph::Graph& graph, const graph::Node& scores, const Machine& machine);
+/// How often such a kernel computes each score.
+double attention_recompute(const graph::Graph& graph, const graph::Node& scores, const graph::Node& values,
+                           const Machine& machine);
+
 }  // namespace cryolite::schedule::gpu

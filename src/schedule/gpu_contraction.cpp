@@ -72,6 +72,18 @@ void measure_windows(const graph::Node& node, const StageInfo& sum, Contraction&
   contraction.line_span = span(2, 1);
 }
 
+/// What is computed on the way into shared memory.
+void measure_fill(const Emission& emission, const Kernel& kernel, Contraction& contraction) {
+  const auto hosts = [&](const StageInfo& stage, int host) { return stage.role == Role::Thread && stage.host == host; };
+  for (const StageInfo& stage : emission.kernels.stages) {
+    if (kernel.staged && hosts(stage, *kernel.staged)) contraction.fill_terms += stage.terms();
+    for (int held : kernel.held)
+      if (hosts(stage, held)) contraction.held_terms += stage.terms();
+  }
+  if (kernel.staged && !kernel.held.empty())
+    contraction.held = held_elements_of_row(emission.kernels.stages, kernel).value_or(0);
+}
+
 Shape shape_of(const Emission& emission, const Kernel& kernel, int sum_index) {
   const StageInfo& root = emission.stage(kernel.root);
   const StageInfo& sum = emission.stage(sum_index);
@@ -96,9 +108,12 @@ Shape shape_of(const Emission& emission, const Kernel& kernel, int sum_index) {
     c.groups = graph::int_attribute(node, "group", 1);
   }
   shape.row_operand = emission.sibling(sum_index, is_convolution(node) ? "padded" : "a");
-  shape.column_operand = emission.sibling(sum_index, "b");
+  // Halide lets shared memory go with its last use in the order of the code, even inside a loop that comes round
+  // again: what is held must be read after all that is filled in the loop, so that the columns are not copied then.
+  if (kernel.held.empty()) shape.column_operand = emission.sibling(sum_index, "b");
   c.stages_rows = shape.row_operand.has_value();
   c.stages_columns = shape.column_operand.has_value();
+  measure_fill(emission, kernel, c);
   c.vectorizes = root.axes[0].name == shape.column->name && is_dense(emission.view) &&
                  emission.machine.kind != Machine::Kind::Vulkan;
   return shape;
@@ -210,18 +225,10 @@ void sum_in_threads(Emission& emission, const StageInfo& root, const StageInfo& 
   emission.lines.push_back(line);
 }
 
-/// An operand copied to shared memory by all threads of the block, once a chunk.
-void stage_operand(Emission& emission, const StageInfo& operand, const std::string& sum, int64_t threads) {
-  Line line(operand.name());
-  line.call("compute_at", {sum, "rxo"});
-  const std::string all = fuse_all(line, names_of(operand.axes), "element");
-  line.call("split", {all, "step", "thread", threads, "GuardWithIf"}).call("gpu_threads", {"thread"});
-  emission.lines.push_back(line);
-}
-
 /// Sums in shared memory, fed chunk by chunk from registers.
-void sum_in_chunks(Emission& emission, const StageInfo& root, const StageInfo& sum, const Shape& shape,
+void sum_in_chunks(Emission& emission, const Kernel& kernel, const StageInfo& sum, const Shape& shape,
                    const Tile& tile, const std::string& block) {
+  const StageInfo& root = emission.stage(kernel.root);
   const auto axes = tiled_axes(shape, tile);
   const std::string partial = sum.name() + "_partial";
   std::vector<std::string> names;
@@ -243,7 +250,8 @@ void sum_in_chunks(Emission& emission, const StageInfo& root, const StageInfo& s
   if (tile.unroll > 1) registers.call("unroll", {"rxi", tile.unroll});
   emission.lines.push_back(registers);
   for (const auto& operand : {shape.row_operand, shape.column_operand})
-    if (operand) stage_operand(emission, emission.stage(*operand), sum.name(), tile.threads());
+    if (operand)
+      fill_operand(emission, kernel, *operand, sum.name(), tile.chunk, tile.threads(), shape.contraction.vectorizes);
 }
 
 }  // namespace
@@ -265,7 +273,8 @@ void contraction(Emission& emission, const Kernel& kernel) {
   const auto axes = tiled_axes(shape, tile);
   const std::string block = cut_root(emission, root, shape, axes, shape.contraction.vectorizes);
   if (shape.row_operand || shape.column_operand) {
-    sum_in_chunks(emission, root, sum, shape, tile, block);
+    sum_in_chunks(emission, kernel, sum, shape, tile, block);
+    if (!kernel.held.empty()) hold(emission, kernel, block, shape.row ? shape.row->name : "", tile.rows(), tile.threads());
   } else {
     sum_in_threads(emission, root, sum, axes, shape.contraction.vectorizes, tile.unroll);
   }
@@ -285,7 +294,7 @@ void window_chain(Emission& emission, const Kernel& kernel) {
   c.sums_in_shared = true;
   const Tile tile = choose_tile(c, emission.machine, emission.parameters);
   const std::string block = cut_windows(emission, root, shape, tile);
-  sum_in_chunks(emission, root, sum, shape, tile, block);
+  sum_in_chunks(emission, kernel, sum, shape, tile, block);
   Line line(pool.name());
   line.call("compute_at", {root.name(), "thread"}).call("update", {int64_t{0}});
   if (pool.terms() <= largest_unrolled_window)

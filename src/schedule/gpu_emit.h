@@ -22,7 +22,7 @@ struct Emission {
   /// The graph node that a stage belongs to, and the other stages of it.
   const lower::LoweredGroup::Node& node_of(int stage) const;
   const graph::Node& graph_node_of(int stage) const;
-  /// A stage of the same node whose name ends in `suffix` and that is not computed elsewhere.
+  /// A stage of the same node whose name ends in `suffix` and that is neither stored nor computed elsewhere.
   std::optional<int> sibling(int stage, const std::string& suffix) const;
   int64_t parameter(const char* name, int64_t fallback) const;
 };
@@ -44,6 +44,12 @@ void pointwise(Emission& emission, const Kernel& kernel);
 void per_thread(Emission& emission, const Kernel& kernel);
 /// Convolutions and matrix products: blocks of register tiles, inputs staged in shared memory.
 void contraction(Emission& emission, const Kernel& kernel);
+/// The operand of a contraction, a chunk at a time, by all threads: copied, or computed with all that it hosts.
+void fill_operand(Emission& emission, const Kernel& kernel, int operand, const std::string& sum, int64_t chunk,
+                  int64_t threads, bool vectorizes);
+/// What is held in shared memory for the `rows` rows of a block.
+void hold(Emission& emission, const Kernel& kernel, const std::string& block, const std::string& row, int64_t rows,
+          int64_t threads);
 /// A convolution and the pool that reads it: the convolution's tile in shared memory, windows read from there.
 void window_chain(Emission& emission, const Kernel& kernel);
 /// Reductions with few outputs: the threads of a block share the terms, and add up in shared memory.

@@ -20,6 +20,8 @@ void one_kernel(Emission& emission, const Kernel& kernel) {
     stored_reduction(emission, kernel);
   } else if (kernel.tile) {
     window_chain(emission, kernel);
+  } else if (kernel.staged) {
+    contraction(emission, kernel);
   } else if (!kernel.rows.empty()) {
     rows(emission, kernel);
   } else if (kernel.threads.empty()) {
@@ -56,7 +58,9 @@ const graph::Node& Emission::graph_node_of(int stage) const {
 
 std::optional<int> Emission::sibling(int stage, const std::string& suffix) const {
   for (int other : node_of(stage).stages)
-    if (ends_with_stage(this->stage(other).name(), suffix) && this->stage(other).role == Role::Inline) return other;
+    if (ends_with_stage(this->stage(other).name(), suffix) &&
+        (this->stage(other).role == Role::Inline || this->stage(other).role == Role::Staged))
+      return other;
   return std::nullopt;
 }
 
@@ -151,7 +155,7 @@ void stored_reduction(Emission& emission, const Kernel& kernel) {
 }
 
 GroupSchedule make_schedule(const GroupView& group, const Machine& machine, const Parameters& parameters) {
-  const Kernels kernels = kernels_of(group.graph, group.lowered);
+  const Kernels kernels = kernels_of(group.graph, group.lowered, machine);
   Emission emission{group, machine, parameters, kernels, {}};
   for (const Kernel& kernel : kernels.kernels) one_kernel(emission, kernel);
   return {group.graph.name, std::move(emission.lines), ""};

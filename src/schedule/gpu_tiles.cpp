@@ -32,6 +32,8 @@ constexpr double load_latency = 80;       // between a shared-memory hit and an 
 constexpr double resident_warps = 8;      // a scheduler, at 64 registers a thread
 constexpr double l2_bytes_per_cycle = 24;  // a multiprocessor
 constexpr double barrier_cycles = 60;
+constexpr double cycles_of_term = 2;   // a multiplication and, of several elements side by side, some loads
+constexpr double cycles_of_held = 60;  // two exponentials, partial results
 
 int64_t divided_up(int64_t a, int64_t b) { return (a + b - 1) / b; }
 
@@ -41,12 +43,19 @@ int64_t patch_elements(const Contraction& c, const Tile& t) {
   return rows * lines;
 }
 
+/// Held elements, and a partial result of each thread where rows are reduced.
+int64_t held_bytes(const Contraction& c, const Tile& t) {
+  return c.held > 0 ? (c.held * t.rows() + 2 * t.threads()) * bytes_of_element : 0;
+}
+
 /// The largest chunk whose operands fit; 0 where none does that is worth the barriers.
-int64_t best_chunk(const Contraction& c, Tile tile, const std::vector<int64_t>& divisors) {
+int64_t best_chunk(const Contraction& c, Tile tile, const std::vector<int64_t>& divisors, const Machine& machine) {
   for (int64_t divisor : divisors) {
     tile.chunk = divisor;
     const bool is_worth = divisor >= std::min(least_chunk, divisors.front());
-    if (is_worth && shared_bytes(c, tile) <= staging_bytes) return divisor;
+    if (is_worth && shared_bytes(c, tile) - held_bytes(c, tile) <= staging_bytes &&
+        shared_bytes(c, tile) <= machine.shared_memory_bytes)
+      return divisor;
   }
   return 0;
 }
@@ -81,11 +90,16 @@ double predicted_cycles(const Contraction& c, const Tile& t, const Machine& mach
   const double steps = static_cast<double>(c.depth * c.taps);
   double cycles = steps * (warps / resident) * std::max(waiting + step, step * resident);
   if (c.stages_rows || c.stages_columns) {
-    const double copies = 6.0 * (patch_elements(c, t) + (c.stages_columns ? t.columns() * c.taps : 0)) * t.chunk / t.threads();
+    const double filled = (6.0 + cycles_of_term * c.fill_terms) * patch_elements(c, t);
+    const double copies = (filled + 6.0 * (c.stages_columns ? t.columns() * c.taps : 0)) * t.chunk / t.threads();
     const double chunk = 2 * barrier_cycles + load_latency + copies + 3.0 * t.accumulators();
     cycles += static_cast<double>(c.depth / t.chunk) * (warps / resident) * std::max(chunk, (copies + 3.0 * t.accumulators()) * resident);
   }
-  const double bytes = blocks * bytes_of_element * c.depth * (patch_elements(c, t) + static_cast<double>(t.columns() * c.taps));
+  const double held = (cycles_of_held + cycles_of_term * c.held_terms) * c.held * t.rows() / t.threads();
+  cycles += held * (warps / resident) * resident;
+  const double bytes = blocks * bytes_of_element *
+                       (c.depth * (patch_elements(c, t) + static_cast<double>(t.columns() * c.taps)) +
+                        static_cast<double>(c.held * c.held_terms));
   const double transfer = bytes / (l2_bytes_per_cycle * machine.multiprocessors);
   return std::max(cycles, transfer) + 0.25 * std::min(cycles, transfer);
 }
@@ -139,7 +153,7 @@ int64_t shared_bytes(const Contraction& c, const Tile& t) {
   if (c.stages_rows) elements += patch_elements(c, t) * t.chunk;
   if (c.stages_columns) elements += t.columns() * t.chunk * c.taps;
   if (elements > 0 || c.sums_in_shared) elements += t.columns() * t.rows() * t.lines();
-  return elements * bytes_of_element;
+  return elements * bytes_of_element + held_bytes(c, t);
 }
 
 Tile choose_tile(const Contraction& c, const Machine& machine, const Parameters& parameters) {
@@ -148,7 +162,7 @@ Tile choose_tile(const Contraction& c, const Machine& machine, const Parameters&
   const auto sizes = chunk_sizes(c.depth);
   const auto consider = [&](Tile tile) {
     if (!fits(c, tile, machine)) return;
-    tile.chunk = best_chunk(c, tile, sizes);
+    tile.chunk = best_chunk(c, tile, sizes, machine);
     if (tile.chunk == 0) return;
     tile.unroll = best_unroll(c, tile);
     const double cycles = predicted_cycles(c, tile, machine);
@@ -158,10 +172,16 @@ Tile choose_tile(const Contraction& c, const Machine& machine, const Parameters&
   };
   for (int64_t cr : column_registers)
     for (int64_t rr : row_registers)
-      for (int64_t lr : line_registers)
-        for (int64_t ct : column_threads)
-          for (int64_t rt : row_threads)
+      for (int64_t lr : line_registers) {
+        if (cr * rr * lr > most_accumulators) break;
+        for (int64_t ct : column_threads) {
+          if (cr * ct > c.columns) break;
+          for (int64_t rt : row_threads) {
+            if (rr * rt > c.rows || ct * rt > most_threads) break;
             for (int64_t lt : line_threads) consider({cr, rr, lr, ct, rt, lt, 1, 1});
+          }
+        }
+      }
   if (least == std::numeric_limits<double>::infinity()) {
     best.row_registers = c.row_multiple;
     best.line_registers = c.line_multiple;

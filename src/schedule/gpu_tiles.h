@@ -20,6 +20,9 @@ struct Contraction {
   bool sums_in_shared = false;  ///< sums are in shared memory even where no operand is
   bool stages_rows = false;     ///< the row operand is copied to shared memory, chunk by chunk of r.x
   bool stages_columns = false;  ///< so is the column operand
+  int64_t fill_terms = 0;       ///< terms of the reductions that an element of the row operand is computed from
+  int64_t held = 0;             ///< elements held in shared memory for each row
+  int64_t held_terms = 0;       ///< terms of the reductions that each of these is computed from
   bool vectorizes = true;       ///< columns lie side by side in memory
 };
 

@@ -170,6 +170,80 @@ inline std::vector<GroupCase> joined_cases() {
   };
 }
 
+/// Reductions of reductions that are one kernel all the same.
+inline std::vector<GroupCase> chained_cases() {
+  return {
+      {"depthwise_pointwise", R"(graph depthwise_pointwise (x: f32[1,32,9,9] @[0,2,3,1], w: f32[32,1,3,3] @[2,3,1,0], b: f32[32], v: f32[48,32,1,1] @[2,3,1,0]) -> (y) {
+  conv1: c: f32[1,32,9,9] @[0,2,3,1] = Conv(x, w, b) {pads=[1,1,1,1], group=32}
+  relu1: r: f32[1,32,9,9] @[0,2,3,1] = Relu(c)
+  conv2: d: f32[1,48,9,9] @[0,2,3,1] = Conv(r, v, _)
+  relu2: y: f32[1,48,9,9] @[0,2,3,1] = Relu(d)
+})"},
+      {"depthwise_pointwise_strides", R"(graph depthwise_pointwise_strides (x: f32[2,20,11,11] @[0,2,3,1], w: f32[20,1,5,5] @[2,3,1,0], v: f32[7,20,1,1] @[2,3,1,0]) -> (y) {
+  conv1: c: f32[2,20,6,6] @[0,2,3,1] = Conv(x, w, _) {pads=[2,2,2,2], strides=[2,2], group=20}
+  conv2: y: f32[2,7,6,6] @[0,2,3,1] = Conv(c, v, _)
+})"},
+      {"depthwise_pointwise_row_major", R"(graph depthwise_pointwise_row_major (x: f32[1,12,9,9], w: f32[12,1,3,3], v: f32[16,12,1,1]) -> (y) {
+  conv1: c: f32[1,12,7,7] = Conv(x, w, _) {group=12}
+  relu1: r: f32[1,12,7,7] = Relu(c)
+  conv2: y: f32[1,16,7,7] = Conv(r, v, _)
+})"},
+      {"conv_conv", R"(graph conv_conv (x: f32[1,4,9,9] @[0,2,3,1], w: f32[8,4,3,3] @[2,3,1,0], v: f32[16,8,3,3] @[2,3,1,0]) -> (y) {
+  conv1: c: f32[1,8,9,9] @[0,2,3,1] = Conv(x, w, _) {pads=[1,1,1,1]}
+  relu1: r: f32[1,8,9,9] @[0,2,3,1] = Relu(c)
+  conv2: y: f32[1,16,9,9] @[0,2,3,1] = Conv(r, v, _) {pads=[1,1,1,1]}
+})"},
+      {"attention", R"(graph attention (q: f32[1,2,18,16], k: f32[1,2,16,18], m: f32[1,1,1,18], v: f32[1,2,18,16]) -> (y) {
+  const s: f32[] = {0.25}
+  matmul1: a: f32[1,2,18,18] = MatMul(q, k)
+  mul1: b: f32[1,2,18,18] = Mul(a, s)
+  add1: c: f32[1,2,18,18] = Add(b, m)
+  softmax1: p: f32[1,2,18,18] = Softmax(c) {axis=-1}
+  matmul2: y: f32[1,2,18,16] = MatMul(p, v)
+})"},
+      {"attention_of_matrices", R"(graph attention_of_matrices (q: f32[4,32,8], k: f32[4,8,32], v: f32[4,32,8]) -> (y) {
+  const s: f32[] = {0.25}
+  matmul1: a: f32[4,32,32] = MatMul(q, k)
+  mul1: b: f32[4,32,32] = Mul(a, s)
+  softmax1: p: f32[4,32,32] = Softmax(b) {axis=-1}
+  matmul2: y: f32[4,32,8] = MatMul(p, v)
+})"},
+      {"attention_of_chunks", R"(graph attention_of_chunks (q: f32[2,70,12], k: f32[2,12,96], v: f32[2,96,40]) -> (y) {
+  matmul1: a: f32[2,70,96] = MatMul(q, k)
+  softmax1: p: f32[2,70,96] = Softmax(a) {axis=-1}
+  matmul2: y: f32[2,70,40] = MatMul(p, v)
+})"},
+      {"attention_small_operators", R"(graph attention_small_operators (q: f32[2,19,8], k: f32[2,8,19], v: f32[2,19,20], m: bool[19,19]) -> (y) {
+  const quarter: f32[] = {0.25}
+  const low: f32[] = {-100000}
+  const last: i64[1] = {2}
+  matmul1: s: f32[2,19,19] = MatMul(q, k)
+  mul1: c: f32[2,19,19] = Mul(s, quarter)
+  where1: d: f32[2,19,19] = Where(m, c, low)
+  max1: a: f32[2,19,1] = ReduceMax(d, last) {keepdims=1}
+  sub1: b: f32[2,19,19] = Sub(d, a)
+  exp1: e: f32[2,19,19] = Exp(b)
+  sum1: t: f32[2,19,1] = ReduceSum(e, last) {keepdims=1}
+  div1: p: f32[2,19,19] = Div(e, t)
+  matmul2: z: f32[2,19,20] = MatMul(p, v)
+  relu1: y: f32[2,19,20] = Relu(z)
+})"},
+      {"attention_heads_inside", R"(graph attention_heads_inside (q: f32[1,3,7,8] @[0,1,2,3]/(168,8,24,1), k: f32[1,3,8,11] @[0,1,2,3]/(264,8,1,24), v: f32[1,3,11,5] @[0,1,2,3]/(165,5,15,1)) -> (y) {
+  matmul1: a: f32[1,3,7,11] = MatMul(q, k)
+  softmax1: p: f32[1,3,7,11] = Softmax(a) {axis=3}
+  matmul2: y: f32[1,3,7,5] @[0,2,1,3] = MatMul(p, v)
+})"},
+      {"softmax_matmul", R"(graph softmax_matmul (a: f32[9,20], b: f32[20,33]) -> (y) {
+  softmax1: p: f32[9,20] = Softmax(a) {axis=1}
+  matmul1: y: f32[9,33] = MatMul(p, b)
+})"},
+      {"layer_norm_matmul", R"(graph layer_norm_matmul (x: f32[10,48], s: f32[48], b: f32[48], w: f32[48,24]) -> (y) {
+  norm1: c: f32[10,48] = LayerNormalization(x, s, b) {axis=-1}
+  matmul1: y: f32[10,24] = MatMul(c, w)
+})"},
+  };
+}
+
 /// Groups of real networks whose kernels have spilled: too large to run where there is no GPU.
 inline std::vector<GroupCase> large_cases() {
   return {
@@ -189,7 +263,8 @@ inline std::vector<GroupCase> large_cases() {
 
 inline std::vector<GroupCase> all_cases() {
   std::vector<GroupCase> all;
-  for (const auto& part : {convolution_cases(), matrix_cases(), reduction_cases(), pointwise_cases(), joined_cases()})
+  for (const auto& part : {convolution_cases(), matrix_cases(), reduction_cases(), pointwise_cases(), joined_cases(),
+                           chained_cases()})
     all.insert(all.end(), part.begin(), part.end());
   return all;
 }

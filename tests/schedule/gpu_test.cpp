@@ -30,7 +30,13 @@ std::vector<Tensor> random_inputs(const graph::Graph& group) {
     const auto& type = group.value(id).type;
     std::vector<float> elements(type.elements());
     for (float& element : elements) element = values(random);
-    inputs.push_back(Tensor::of_floats(elements, type.dims));
+    if (type.element == graph::ElementType::Bool) {
+      std::string bits(type.elements(), '\0');
+      for (char& bit : bits) bit = static_cast<char>(random() % 2);
+      inputs.push_back(Tensor::of_bytes(type, bits));
+    } else {
+      inputs.push_back(Tensor::of_floats(elements, type.dims));
+    }
   }
   return inputs;
 }
@@ -145,7 +151,7 @@ TEST(GpuRaces, ThereAreNoneInAnyStrategy) {
 std::string role_of(const gpu::Kernels& kernels, const std::string& stage) {
   for (const auto& info : kernels.stages) {
     if (info.name() != stage) continue;
-    const std::string names[] = {"inline", "root", "thread", "row", "tile"};
+    const std::string names[] = {"inline", "root", "thread", "row", "tile", "staged", "held"};
     return names[static_cast<int>(info.role)];
   }
   return "absent";
@@ -158,7 +164,7 @@ TEST(GpuKernels, ReductionsGoWhereTheirReadersCanReachThem) {
         const graph::Graph graph = graph::parse_text(group.text);
         static std::vector<lower::LoweredGroup> kept;
         kept.push_back(lower::lower(graph));
-        return gpu::kernels_of(graph, kept.back());
+        return gpu::kernels_of(graph, kept.back(), machine_of_kind(Machine::Kind::Cuda));
       }
     throw std::runtime_error("no case " + wanted);
   };
@@ -177,6 +183,31 @@ TEST(GpuKernels, ReductionsGoWhereTheirReadersCanReachThem) {
   const auto overlapping = cut("conv_overlapping_pool");
   EXPECT_EQ(role_of(overlapping, "c"), "root");
   EXPECT_EQ(role_of(overlapping, "y_max"), "thread");
+}
+
+int kernels_of_case(const std::string& wanted, int shared_memory_bytes = 48 << 10) {
+  for (const auto& group : test::all_cases())
+    if (group.name == wanted) {
+      const graph::Graph graph = graph::parse_text(group.text);
+      Machine machine = machine_of_kind(Machine::Kind::Cuda);
+      machine.shared_memory_bytes = shared_memory_bytes;
+      return static_cast<int>(gpu::kernels_of(graph, lower::lower(graph), machine).kernels.size());
+    }
+  throw std::runtime_error("no case " + wanted);
+}
+
+TEST(GpuKernels, OperandsThatAreReductionsAreComputedInsideTheContraction) {
+  for (const char* name : {"depthwise_pointwise", "depthwise_pointwise_strides", "depthwise_pointwise_row_major", "conv_conv"})
+    EXPECT_EQ(kernels_of_case(name), 1) << name;
+}
+
+TEST(GpuKernels, RowsOfScoresAreHeldInSharedMemoryWhereTheyFit) {
+  for (const char* name : {"attention", "attention_of_matrices", "attention_small_operators", "attention_heads_inside", "attention_of_chunks"}) {
+    EXPECT_EQ(kernels_of_case(name), 1) << name;
+    EXPECT_GT(kernels_of_case(name, 8 << 10), 1) << name;
+  }
+  EXPECT_EQ(kernels_of_case("softmax_matmul"), 1);
+  EXPECT_EQ(kernels_of_case("layer_norm_matmul"), 1);
 }
 
 TEST(GpuTiles, FitForEveryShape) {
