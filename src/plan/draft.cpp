@@ -37,7 +37,7 @@ Draft draft_of(Graph graph, const device::Device& device, const Options& options
   const bool binds_parts = kind == schedule::Machine::Kind::OpenCl || kind == schedule::Machine::Kind::Vulkan;
   draft.views = assign_views(draft.graph, binds_parts ? device_offset_alignment : 1, computed);
   const graph::Uses uses = graph::uses_of(draft.graph);
-  const FusionRules rules(draft.graph, uses, draft.views, options.machine);
+  const FusionRules rules(draft.graph, uses, draft.views, options.machine, options.stored);
   Pricer pricer(rules, device);
   draft.stored = chosen(pricer, options.planner);
   draft.seconds = pricer.seconds_of(draft.stored);

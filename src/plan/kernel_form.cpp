@@ -50,8 +50,11 @@ struct FusionRules::Members {
 };
 
 FusionRules::FusionRules(const graph::Graph& graph, const graph::Uses& uses, const Views& views,
-                         const schedule::Machine& machine)
-    : graph_(graph), uses_(uses), machine_(machine), facts_(facts_of(graph, uses, views)) {}
+                         const schedule::Machine& machine, const NodeNames& stored)
+    : graph_(graph), uses_(uses), machine_(machine), facts_(facts_of(graph, uses, views)) {
+  for (size_t n = 0; n < facts_.size(); ++n)
+    if (stored.count(graph.nodes[n].name)) facts_[n].must_be_stored = true;
+}
 
 KernelForm FusionRules::form_of(std::span<const NodeId> nodes) const {
   const NodeId last = nodes.back();

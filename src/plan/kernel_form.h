@@ -42,8 +42,9 @@ struct KernelForm {
 /// The seed's rules, as a judgement on sets of nodes. Pure functions of the graph and the kind of machine.
 class FusionRules {
  public:
+  /// `stored`: names of nodes whose results must be stored.
   FusionRules(const graph::Graph& graph, const graph::Uses& uses, const Views& views,
-              const schedule::Machine& machine);
+              const schedule::Machine& machine, const NodeNames& stored = {});
   /// `nodes` ascending; the last one is the kernel's result, and each of the others is needed for it.
   KernelForm form_of(std::span<const graph::NodeId> nodes) const;
   const std::vector<NodeFacts>& facts() const { return facts_; }

@@ -161,7 +161,7 @@ Plan make_plan(const Graph& simplified, const Graph& original, const device::Dev
   plan.graph = std::move(draft.graph);
   const Views& views = draft.views;
   const graph::Uses uses = graph::uses_of(plan.graph);
-  const FusionRules rules(plan.graph, uses, views, options.machine);
+  const FusionRules rules(plan.graph, uses, views, options.machine, options.stored);
   Pricer pricer(rules, device);
   Partition partition = partition_of(rules, draft.stored);
   if (options.planner != "none") join_companions(rules, device, partition, plan.decisions);

@@ -1,6 +1,7 @@
 #pragma once
 #include <limits>
 #include <map>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -77,6 +78,7 @@ struct Options {
   std::string planner = "optimal";  ///< "none" (one kernel a node), "greedy" (the seed's rules), "optimal"
   schedule::Machine machine;
   std::string model_name;
+  std::set<std::string> stored;     ///< names of nodes whose results are to be stored, whatever the prices say
 };
 
 /// Plans a simplified graph whose types are all fixed. `original` is the graph before rewriting, for the

@@ -9,6 +9,7 @@
 #include "report/report.h"
 #include "tools/cli/build.h"
 #include "tools/cli/commands.h"
+#include "tools/cli/measure.h"
 #include "tools/cli/resources.h"
 
 namespace cryolite::cli {
@@ -76,6 +77,7 @@ void add_compile(CLI::App& app) {
   struct Options {
     ModelOptions model;
     BuildOptions build;
+    bool measure = false;
   };
   auto* command = app.add_subcommand("compile", "Compile a model into a static library and its header");
   auto options = std::make_shared<Options>();
@@ -90,11 +92,13 @@ void add_compile(CLI::App& app) {
                       "write the plan on one page for a browser, with what ptxas says of CUDA kernels");
   command->add_option("--jobs", options->build.jobs, "kernels compiled at once")->capture_default_str()
       ->check(CLI::Range(1, 256));
+  command->add_flag("--measure", options->measure,
+                    "time kernels of several reductions beside their parts, and cut those that are slower as one");
   command->footer("Example: cryolite compile resnet50.onnx -o build/resnet --weights file");
   command->callback([options] {
     if (options->build.name.empty()) options->build.name = default_name(options->model.model);
     options->build.target = options->model.target;
-    const PlannedModel model = plan_model(options->model);
+    const PlannedModel model = options->measure ? measured_plan(options->model, 0) : plan_model(options->model);
     build_model(model, options->build);
     fmt::print("{0}/lib{1}.a, {0}/{1}.h: {2} kernels (unfused: {3})\n", options->build.folder, options->build.name,
                model.plan.fused.kernels, model.plan.unfused.kernels);

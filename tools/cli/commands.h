@@ -2,6 +2,7 @@
 #include <CLI/CLI.hpp>
 
 #include <map>
+#include <set>
 #include <string>
 
 #include "plan/plan.h"
@@ -25,6 +26,7 @@ struct ModelOptions {
   std::string device;             ///< empty: host for CPU targets, a100 for GPU targets
   std::string planner = "optimal";
   std::vector<std::string> dims;  ///< name=value
+  std::set<std::string> stored;   ///< nodes whose results are to be stored: measured_plan's, no option
 };
 void add_model_options(CLI::App& command, ModelOptions& options);
 

@@ -1,10 +1,7 @@
 #include <fmt/format.h>
-#include <unistd.h>
 
 #include <algorithm>
-#include <cstring>
 #include <filesystem>
-#include <random>
 
 #include "base/error.h"
 #include "device/device.h"
@@ -14,70 +11,14 @@
 #include "tools/cli/commands.h"
 #include "tools/cli/compare.h"
 #include "tools/cli/feed.h"
+#include "tools/cli/measure.h"
+#include "tools/cli/session.h"
 
 namespace cryolite::cli {
 namespace {
 
 namespace fs = std::filesystem;
 using graph::Tensor;
-
-/// A folder of this process, removed when it goes out of scope.
-struct ScratchFolder {
-  std::string path;
-  ScratchFolder() {
-    std::string pattern = (fs::temp_directory_path() / "cryolite-XXXXXX").string();
-    if (!::mkdtemp(pattern.data()))
-      throw Error("cannot be made", {.file = pattern}, "check that the folder for temporary files is writable");
-    path = pattern;
-  }
-  ~ScratchFolder() {
-    std::error_code ignored;
-    fs::remove_all(path, ignored);
-  }
-  ScratchFolder(const ScratchFolder&) = delete;
-  ScratchFolder& operator=(const ScratchFolder&) = delete;
-};
-
-/// Compiled by the very path that a user's library takes, then loaded.
-struct Session {
-  PlannedModel planned;
-  ScratchFolder folder;
-  std::vector<emit::CompiledGroup> groups;
-  emit::LoadedModel model;
-
-  Session(PlannedModel made, const ModelOptions& options, int threads)
-      : planned(std::move(made)), groups(build(options)), model(folder.path, "model", threads) {}
-
-  std::vector<emit::CompiledGroup> build(const ModelOptions& options) {
-    BuildOptions build_options;
-    build_options.folder = folder.path;
-    build_options.name = "model";
-    build_options.target = options.target;
-    build_options.weights = "file";
-    return build_model(planned, build_options);
-  }
-};
-
-/// Seeded numbers: floats from 0 to 1, integers and booleans 1 (an index is then in range wherever there are two).
-Tensor made_up(const graph::TensorType& type, unsigned seed) {
-  std::mt19937 random(seed);
-  std::uniform_real_distribution<float> uniform(0, 1);
-  std::string bytes(static_cast<size_t>(type.bytes()), '\0');
-  const int64_t count = type.elements(), size = size_of(type.element);
-  for (int64_t i = 0; i < count; ++i) {
-    char* at = bytes.data() + i * size;
-    if (type.element == graph::ElementType::Float32) {
-      const float value = uniform(random);
-      std::memcpy(at, &value, sizeof value);
-    } else if (type.element == graph::ElementType::Float64) {
-      const double value = uniform(random);
-      std::memcpy(at, &value, sizeof value);
-    } else if (!graph::is_float(type.element)) {
-      *at = 1;
-    }
-  }
-  return Tensor::of_bytes(type, std::move(bytes));
-}
 
 struct RunOptions {
   ModelOptions model;
@@ -127,7 +68,7 @@ struct BenchOptions {
   ModelOptions model;
   std::string json, input;
   int threads = 1, runs = 20, warm_up = 3;
-  bool kernels = false;
+  bool kernels = false, measure = false;
 };
 
 /// A kernel with the least of its measured times, beside what the plan's device was predicted to take.
@@ -142,9 +83,7 @@ struct KernelTime {
 };
 
 std::vector<KernelTime> kernel_times(Session& session, const BenchOptions& options, const std::vector<Tensor>& inputs) {
-  std::vector<const plan::Group*> steps;
-  for (const plan::Group& group : session.planned.plan.groups)
-    if (group.is_extern() || !session.groups.at(group.id).symbol.empty()) steps.push_back(&group);
+  const std::vector<const plan::Group*> steps = session.steps();
   const auto times = session.model.time_steps(inputs, options.warm_up, options.runs, steps.size());
   const device::Device device = device::load(options.model.device.empty() ? "host" : options.model.device);
   const double peak = device.flops_per_second * std::min(1.0, static_cast<double>(options.threads) / device.cores);
@@ -185,14 +124,13 @@ void print_kernel_times(const std::vector<KernelTime>& rows, const std::string& 
 }
 
 void bench_model(const BenchOptions& options) {
-  PlannedModel planned = plan_model(options.model);
+  PlannedModel planned = options.measure ? measured_plan(options.model, options.threads) : plan_model(options.model);
   const graph::Graph& graph = planned.plan.graph;
   std::vector<Tensor> inputs;
   if (!options.input.empty())
     inputs = inputs_of_npz(options.input, graph);
   else
-    for (graph::ValueId id : graph.inputs)
-      inputs.push_back(made_up(graph.value(id).type, static_cast<unsigned>(inputs.size())));
+    inputs = made_up_inputs(graph);
   Session session(std::move(planned), options.model, options.threads);
   if (options.kernels) return print_kernel_times(kernel_times(session, options, inputs), options.json);
   std::vector<double> times = session.model.time(inputs, options.warm_up, options.runs);
@@ -247,6 +185,7 @@ void add_bench(CLI::App& app) {
   command->add_option("--input", options->input, "an .npz of inputs; default: seeded random numbers");
   command->add_option("--json", options->json, "write the figures as JSON to this file (- is standard output)");
   command->add_flag("--kernels", options->kernels, "time each kernel: least, predicted, GFLOP/s, GB/s");
+  command->add_flag("--measure", options->measure, "first cut kernels that measure slower than their parts (see compile)");
   command->footer("Example: cryolite bench resnet50.onnx --threads 2 --json -");
   command->callback([options] { bench_model(*options); });
 }

@@ -64,6 +64,7 @@ PlannedModel plan_model(const ModelOptions& options) {
     plan_options.planner = options.planner;
     plan_options.machine = schedule::machine_of(options.target);
     plan_options.model_name = default_name(options.model);
+    plan_options.stored = options.stored;
     const bool gpu = is_gpu(plan_options.machine.kind);
     model.device = device::load(!options.device.empty() ? options.device : gpu ? "a100" : "host");
     model.plan = plan::make_plan(simplified, model.original, model.device, plan_options);
