@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 
 #include "graph/elements.h"
 #include "ops/operator.h"
@@ -65,6 +66,13 @@ double compute_seconds(const graph::Graph& graph, const graph::Node& node, doubl
   return flops / (device.flops_per_second * rate_of(graph, node, device));
 }
 
+double kept_data_seconds(const graph::Graph& graph, const graph::Node& node, const device::Device& device) {
+  const ops::Operator* op = ops::find(node.op_type);
+  if (device.is_gpu || !op || op->kernel != ops::Kernel::Convolution || device.memory.empty()) return 0;
+  const size_t near = std::min<size_t>(1, device.memory.size() - 1);
+  return 2 * static_cast<double>(bytes_of(graph, node.inputs[0])) / device.memory[near].bytes_per_second;
+}
+
 double transfer_seconds(int64_t bytes, const device::Device& device) {
   const auto& levels = device.memory;
   if (levels.empty()) return 0;
@@ -84,10 +92,14 @@ Cost of_kernel(const graph::Graph& graph, const std::vector<graph::NodeId>& node
                const device::Device& device, const std::vector<double>& recompute) {
   Cost cost;
   double compute = 0, transfer = 0;
+  std::set<graph::ValueId> made;
   for (size_t i = 0; i < nodes.size(); ++i) {
+    const graph::Node& node = graph.nodes[nodes[i]];
+    if (made.count(node.inputs.empty() ? graph::absent : node.inputs[0])) compute += kept_data_seconds(graph, node, device);
+    made.insert(node.outputs.begin(), node.outputs.end());
     const double flops = static_cast<double>(flops_of(graph, nodes[i])) * (recompute.empty() ? 1 : recompute[i]);
     cost.flops += std::llround(flops);
-    compute += compute_seconds(graph, graph.nodes[nodes[i]], flops, device);
+    compute += compute_seconds(graph, node, flops, device);
   }
   for (graph::ValueId id : inputs) {
     const int64_t bytes = bytes_read_of(graph, nodes, id);

@@ -31,6 +31,9 @@ int64_t flops_of(const graph::Graph& graph, graph::NodeId node);
 /// Seconds that `flops` of a node take where nothing else holds them up: at the share of the device's peak that
 /// loops of its kind reach (measured; see rates in cost.cpp).
 double compute_seconds(const graph::Graph& graph, const graph::Node& node, double flops, const device::Device& device);
+/// Seconds that a convolution whose data is computed in its own kernel takes to keep them: CPU kernels write such data
+/// to a near cache and read it back, as each element is used many times. 0 for other nodes.
+double kept_data_seconds(const graph::Graph& graph, const graph::Node& node, const device::Device& device);
 /// Seconds to move a value of so many bytes between kernels: at the rate of the nearest memory that holds it twice
 /// over, as it shares that memory with what is computed from it. Level 0 belongs to the inside of kernels.
 double transfer_seconds(int64_t bytes, const device::Device& device);

@@ -42,9 +42,11 @@ std::vector<NodeId> closure_of(const FusionRules& rules, const Stored& stored, N
 
 Pricer::Pricer(const FusionRules& rules, const device::Device& device) : rules_(rules), device_(device) {
   const graph::Graph& graph = rules.graph();
-  for (NodeId n = 0; n < static_cast<NodeId>(graph.nodes.size()); ++n)
+  for (NodeId n = 0; n < static_cast<NodeId>(graph.nodes.size()); ++n) {
     compute_.push_back(
         cost::compute_seconds(graph, graph.nodes[n], static_cast<double>(rules.facts()[n].flops), device));
+    kept_.push_back(cost::kept_data_seconds(graph, graph.nodes[n], device));
+  }
   for (graph::ValueId id = 0; id < static_cast<graph::ValueId>(graph.values.size()); ++id)
     transfer_.push_back(cost::transfer_seconds(cost::bytes_of(graph, id), device));
 }
@@ -58,6 +60,10 @@ Pricer::Price Pricer::computed(const std::vector<NodeId>& nodes) const {
     compute += compute_[nodes[i]] * (form.recompute.empty() ? 1 : form.recompute[i]);
     for (graph::ValueId id : rules_.graph().nodes[nodes[i]].outputs)
       if (id != graph::absent) made.push_back(id);
+  }
+  for (NodeId node : nodes) {
+    const auto& inputs = rules_.graph().nodes[node].inputs;
+    if (kept_[node] > 0 && std::find(made.begin(), made.end(), inputs[0]) != made.end()) compute += kept_[node];
   }
   for (NodeId node : nodes)
     for (graph::ValueId id : rules_.facts()[node].reads)

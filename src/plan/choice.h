@@ -35,6 +35,7 @@ class Pricer {
   const FusionRules& rules_;
   const device::Device& device_;
   std::vector<double> compute_;   ///< by node, seconds of one evaluation
+  std::vector<double> kept_;      ///< by node, seconds: data computed in the kernel of a convolution
   std::vector<double> transfer_;  ///< by value, seconds
   std::map<std::vector<graph::NodeId>, Price> known_;
 };

@@ -110,7 +110,8 @@ const ops::Stage& stage_of(const GroupView& view, ValueId value) {
 int64_t block_of(const GroupView& view, const Node& product, int64_t rows, const Machine& machine) {
   const graph::Layout& weights = view.graph.value(product.inputs[1]).layout;
   if (weights.block_axis >= 0) return weights.block;
-  return packed_block(view.graph.output_type(product).extents().back(), rows, machine);
+  return packed_block(view.graph.output_type(product).extents().back(), rows, machine,
+                      most_rows_of(view.graph, product));
 }
 
 const char* tail_of(const GroupView& view, const Node& product, int64_t columns, int64_t block) {

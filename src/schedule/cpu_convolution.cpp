@@ -34,12 +34,14 @@ ConvShape shape_of(const graph::Graph& graph, const graph::Node& conv) {
   shape.per_group = weights[0] / shape.group;
   shape.row = graph.output_type(conv).extents().back();
   shape.weight_bytes = graph.input_type(conv, 1).bytes();
+  const auto strides = graph::ints_attribute(conv, "strides", {1});
+  shape.most_pixels = most_rows_at(weights[1] * shape.group * strides.back() * 4);
   shape.is_depthwise = shape.group > 1 && weights[1] == 1;
   return shape;
 }
 
 int64_t channel_block(const ConvShape& shape, const Machine& machine) {
-  if (shape.group == 1) return packed_block(shape.outputs, shape.row, machine);
+  if (shape.group == 1) return packed_block(shape.outputs, shape.row, machine, shape.most_pixels);
   return divisor_block(shape.per_group, shape.row, machine);
 }
 

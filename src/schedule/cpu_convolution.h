@@ -13,6 +13,7 @@ struct ConvShape {
   int64_t group = 1;
   int64_t row = 1;  ///< extent of the innermost spatial axis of the result
   int64_t weight_bytes = 0;
+  int64_t most_pixels = 1;    ///< of a register tile: see most_rows_at
   bool is_depthwise = false;  ///< one input channel a group
 };
 ConvShape shape_of(const graph::Graph& graph, const graph::Node& conv);

@@ -37,7 +37,7 @@ bool direct_conv(GroupSchedule& schedule, const GroupView& view, const Machine& 
   const ConvShape shape = shape_of(view.graph, conv);
   const int64_t lanes = lanes_of(output, machine);
   const int64_t block = block_of(view.graph, conv, machine);
-  const int64_t fitting = tile_rows(block, shape.row, machine);
+  const int64_t fitting = tile_rows(block, shape.row, machine, shape.most_pixels);
   const int64_t tile = std::min(tuned(parameters, row_pixels, fitting), shape.row);
   const int64_t blocks = (shape.outputs + block - 1) / block;
   const auto outer = loops_around_rows(output);

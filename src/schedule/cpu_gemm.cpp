@@ -49,10 +49,11 @@ bool gemm(GroupSchedule& schedule, const GroupView& view, const Machine& machine
   const graph::Layout& weights = view.graph.value(anchor.inputs[1]).layout;
   const bool packed = weights.block_axis >= 0;
   const int64_t lanes = lanes_of(output, machine);
-  const int64_t block = packed ? weights.block : packed_block(axes.column_count, axes.row_count, machine);
+  const int64_t most = most_rows_of(view.graph, anchor);
+  const int64_t block = packed ? weights.block : packed_block(axes.column_count, axes.row_count, machine, most);
   const bool by_rows = axes.row_count > 1 && tuned(parameters, rows_outside, 0) != 0;
   // Where others share the loop over rows, whatever their width, a tile has the rows that fit beside three vectors.
-  const int64_t rows_that_fit = tile_rows(by_rows ? std::max(block, 3 * lanes) : block, axes.row_count, machine);
+  const int64_t rows_that_fit = tile_rows(by_rows ? std::max(block, 3 * lanes) : block, axes.row_count, machine, most);
   const int64_t tile = std::min(axes.row_count, tuned(parameters, product_rows, rows_that_fit));
   const bool ragged = axes.column_count % block != 0;
 

@@ -85,10 +85,15 @@ void pointwise_output(GroupSchedule& schedule, const GroupView& view, const ops:
 void accumulate_at(GroupSchedule& schedule, const ops::Stage& stage, const std::string& output,
                    const std::string& at, const Machine& machine);
 
+constexpr int64_t most_tile_rows = 14;
 /// Rows of a register tile of `columns`: accumulators that fit the register file beside the weights and one broadcast,
-/// balanced so that the last of the tiles of `rows` is not mostly empty.
-int64_t tile_rows(int64_t columns, int64_t rows, const Machine& machine);
+/// balanced so that the last of the tiles of `rows` is not mostly empty; at most `most`.
+int64_t tile_rows(int64_t columns, int64_t rows, const Machine& machine, int64_t most = most_tile_rows);
 /// How many columns the packed weights of a contraction hold in a block; the tile's width follows it.
-int64_t packed_block(int64_t columns, int64_t rows, const Machine& machine);
+int64_t packed_block(int64_t columns, int64_t rows, const Machine& machine, int64_t most = most_tile_rows);
+/// The most rows of a register tile whose inputs lie `stride` bytes apart.
+int64_t most_rows_at(int64_t stride);
+/// The same for a product: its rows are those of its first operand.
+int64_t most_rows_of(const graph::Graph& graph, const graph::Node& product);
 
 }  // namespace cryolite::schedule::cpu

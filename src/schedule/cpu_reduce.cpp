@@ -19,10 +19,24 @@ std::vector<const ops::Stage*> accumulators(const GroupView& view, const std::st
   return stages;
 }
 
-/// The result's innermost axis is the accumulator's too, and nothing is summed along it.
-bool keeps_innermost(const ops::Stage& output, const ops::Stage& stage) {
-  const auto mine = loops_of(output), its = loops_of(stage);
-  return !its.empty() && its[0].extent == mine[0].extent && mine[0].extent > 1;
+/// The result's loops, innermost first. Where the data's innermost axis is kept and those before it are reduced away,
+/// its loop comes first, so that memory is read in long pieces.
+std::vector<Loop> loops_by_data(const GroupView& view, const ops::Stage& output) {
+  auto loops = loops_of(output);
+  const graph::Value& data = view.graph.value(anchor_of(view).inputs[0]);
+  if (data.type.dims.size() != output.axes.size() || output.axes.empty()) return loops;
+  const std::string inner = data.layout.order.empty() ? output.axes.back() : output.axes[data.layout.order.back()];
+  const auto along = std::find_if(loops.begin(), loops.end(), [](const Loop& loop) { return loop.extent > 1; });
+  if (along != loops.end() && along->name == inner) std::rotate(loops.begin(), along, along + 1);
+  return loops;
+}
+
+/// The axis that the result is walked along is the accumulator's too, and nothing is summed along it.
+bool keeps_axis(const Loop& along, const ops::Stage& stage) {
+  const auto its = loops_of(stage);
+  return along.extent > 1 && std::any_of(its.begin(), its.end(), [&](const Loop& loop) {
+    return loop.name == along.name && loop.extent == along.extent;
+  });
 }
 
 }  // namespace
@@ -31,18 +45,21 @@ bool reduce(GroupSchedule& schedule, const GroupView& view, const Machine& machi
   const graph::Node& anchor = anchor_of(view);
   if (!only_epilogue_follows(view, anchor.name)) return false;
   const ops::Stage& output = output_of(view);
-  const auto loops = loops_of(output);
+  const auto loops = loops_by_data(view, output);
   const auto stages = accumulators(view, anchor.name);
   if (loops.empty() || stages.empty()) return false;
   const int64_t lanes = lanes_of(output, machine);
   const bool is_wide = std::all_of(stages.begin(), stages.end(), [&](const ops::Stage* stage) {
-    return stage->updates.size() == 1 && keeps_innermost(output, *stage);
+    return stage->updates.size() == 1 && keeps_axis(loops[0], *stage);
   });
   const int64_t wanted = is_wide ? tuned(parameters, block_vectors, 8) : 1;
   const int64_t block = loops[0].extent < lanes ? loops[0].extent : lanes * std::min(wanted, loops[0].extent / lanes);
   Line line(output.name);
   const std::string blocks = loops[0].name + "_block", in = loops[0].name + "_in";
   line.call("split", {loops[0].name, blocks, in, block, "ShiftInwards"});
+  std::vector<Argument> order{in, blocks};
+  for (size_t axis = 1; axis < loops.size(); ++axis) order.emplace_back(loops[axis].name);
+  line.call("reorder", order);
   vectorize_block(line, in, block, lanes);
   // Blocks of the innermost axis go to threads only where there is nothing else to cut: they share cache lines.
   std::vector<Loop> outer(loops.begin() + 1, loops.end());
@@ -59,8 +76,8 @@ bool reduce(GroupSchedule& schedule, const GroupView& view, const Machine& machi
     Line wide(stage->name);
     wide.call("compute_at", {output.name, at});
     for (const bool update : {false, true}) {
-      if (update) begin_update(wide, *stage, {loops_of(*stage)[0].name});
-      vectorize_block(wide, loops_of(*stage)[0].name, block, lanes_of(*stage, machine));
+      if (update) begin_update(wide, *stage, {loops[0].name});
+      vectorize_block(wide, loops[0].name, block, lanes_of(*stage, machine));
     }
     schedule.funcs.push_back(wide);
   }

@@ -39,7 +39,8 @@ Layout convolution_layout(const graph::Graph& graph, const Node& conv, size_t in
 
 int64_t gemm_block(const graph::Graph& graph, const Node& gemm, const Machine& machine) {
   const auto result = graph.output_type(gemm).extents();
-  return packed_block(result.back(), result.size() > 1 ? result[result.size() - 2] : 1, machine);
+  return packed_block(result.back(), result.size() > 1 ? result[result.size() - 2] : 1, machine,
+                      most_rows_of(graph, gemm));
 }
 
 /// What is added to a product is read up to the end of the last block: it must be a constant that can be padded.
