@@ -78,7 +78,8 @@ Device load_host(bool refresh) {
   std::error_code ignored;
   if (!refresh && fs::exists(path, ignored)) {
     try {
-      return from_file(path);
+      Device kept = from_file(path);
+      if (kept.processor == processor_of_host()) return kept;
     } catch (const Error&) {
       // A damaged cache entry is measured anew.
     }
@@ -152,7 +153,8 @@ json to_json(const Device& d) {
           {"max_threads_per_core", d.max_threads_per_core},
           {"max_blocks_per_core", d.max_blocks_per_core},
           {"shared_bytes_per_core", d.shared_bytes_per_core},
-          {"source", d.source}};
+          {"source", d.source},
+          {"processor", d.processor}};
 }
 
 Device from_json(const json& j, const std::string& file) {
@@ -171,6 +173,7 @@ Device from_json(const json& j, const std::string& file) {
   d.max_blocks_per_core = j.value("max_blocks_per_core", 0);
   d.shared_bytes_per_core = j.value("shared_bytes_per_core", 0);
   d.source = j.value("source", "");
+  d.processor = j.value("processor", "");
   if (d.memory.empty() || d.flops_per_second <= 0 || d.memory.back().bytes_per_second <= 0)
     throw Error("has no memory level, or a rate that is not above zero", {.file = file},
                 "give flops_per_second and at least one memory level with bytes_per_second");

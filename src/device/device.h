@@ -28,18 +28,24 @@ struct Device {
   int max_blocks_per_core = 0;        ///< resident blocks of a multiprocessor (GPU)
   int shared_bytes_per_core = 0;      ///< shared memory of a multiprocessor (GPU)
   std::string source;                 ///< where the figures come from
+  std::string processor;              ///< of a measured machine: see processor_of_host
 
   double memory_bytes_per_second() const { return memory.empty() ? 0 : memory.back().bytes_per_second; }
 };
 
 /// A device by name (h100, h200, a100, rtx4090, orin, host) or by the path of a JSON file.
-/// "host" is measured: the figures are kept in the user's cache folder (`refresh` measures anew).
+/// "host" is measured: the figures are kept in the user's cache folder (`refresh` measures anew, as does another
+/// processor).
 /// Throws Error where the name is not known or the file is wrong.
 Device load(const std::string& name_or_path, bool refresh = false);
 /// Names of the built-in devices.
 std::vector<std::string> built_in_names();
 /// Measures this machine: FMA peak, read bandwidth per level, thread-pool launch. Takes about two seconds.
 Device measure_host();
+
+/// What tells this machine's processor from another one: vendor, family, model, stepping, caches, cores. Figures that
+/// were measured on another processor do not count here, even where the user's cache folder came along.
+std::string processor_of_host();
 
 nlohmann::json to_json(const Device& device);
 Device from_json(const nlohmann::json& json, const std::string& file);

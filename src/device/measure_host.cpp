@@ -1,3 +1,4 @@
+#include <fmt/format.h>
 #include <hwloc.h>
 #include <immintrin.h>
 
@@ -181,13 +182,23 @@ double measure_launch() {
 struct Caches {
   int cores;
   std::vector<MemoryLevel> levels;
+  std::string processor;  ///< see processor_of_host
 };
+
+std::string info_of(hwloc_obj_t package, const char* name) {
+  const char* info = package ? hwloc_obj_get_info_by_name(package, name) : nullptr;
+  return info ? info : "unknown";
+}
 
 Caches probe_caches() {
   hwloc_topology_t topology;
   hwloc_topology_init(&topology);
   hwloc_topology_load(topology);
-  Caches caches{std::max(1, hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE)), {}};
+  Caches caches{std::max(1, hwloc_get_nbobjs_by_type(topology, HWLOC_OBJ_CORE)), {}, ""};
+  const hwloc_obj_t package = hwloc_get_obj_by_type(topology, HWLOC_OBJ_PACKAGE, 0);
+  caches.processor = fmt::format("{} family {} model {} stepping {}, {} cores", info_of(package, "CPUVendor"),
+                                 info_of(package, "CPUFamilyNumber"), info_of(package, "CPUModelNumber"),
+                                 info_of(package, "CPUStepping"), caches.cores);
   const std::pair<hwloc_obj_type_t, const char*> types[] = {
       {HWLOC_OBJ_L1CACHE, "l1"}, {HWLOC_OBJ_L2CACHE, "l2"}, {HWLOC_OBJ_L3CACHE, "l3"}};
   for (const auto& [type, name] : types) {
@@ -195,12 +206,15 @@ Caches probe_caches() {
     if (count <= 0) continue;
     const hwloc_obj_t cache = hwloc_get_obj_by_type(topology, type, 0);
     caches.levels.push_back({name, static_cast<int64_t>(cache->attr->cache.size), 0, count});
+    caches.processor += fmt::format(", {} {}", name, caches.levels.back().bytes);
   }
   hwloc_topology_destroy(topology);
   return caches;
 }
 
 }  // namespace
+
+std::string processor_of_host() { return probe_caches().processor; }
 
 Device measure_host() {
   Caches caches = probe_caches();
@@ -219,6 +233,7 @@ Device measure_host() {
   }
   host.memory.push_back({"memory", 0, measure_read_rate(caches.cores, 4 * largest), 1});
   host.launch_seconds = measure_launch();
+  host.processor = caches.processor;
   host.source = "measured on this machine by `cryolite device host --refresh`";
   return host;
 }
