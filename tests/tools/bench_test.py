@@ -78,6 +78,16 @@ class Bench(unittest.TestCase):
         self.assertEqual(figures["residual"]["nodes"], [10, 20])
         self.assertEqual(len(figures["layered"]["seconds"]), 2)
 
+    def test_fusion_counts_all_three_alike(self):
+        _, figures = self.bench("fusion", self.model, "--check", "--most", "1")
+        row, image, weights = figures["rows"][0], 4 * 8 * 12 * 12, 4 * 8 * 8 * 9
+        self.assertEqual(row["unfused"], {"kernels": 3, "bytes": 6 * image + weights})
+        # Conv with Relu, Softmax, and what onnxruntime adds to turn data around.
+        self.assertIn(row["onnxruntime"]["kernels"], (2, 3, 4))
+        self.assertGreaterEqual(row["onnxruntime"]["bytes"], 4 * image + weights)
+        self.assertLessEqual(row["fused"]["kernels"], 2)
+        self.assertIn("BROKEN", self.bench("fusion", self.model, "--check", "--most", "0.01", code=1)[0])
+
     def test_correlation_is_over_the_plans_kernels(self):
         _, figures = self.bench("correlation", self.model, "--runs", "2", "--rounds", "1", "--threads", "1")
         self.assertTrue(figures["kernels"])

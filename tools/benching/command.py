@@ -3,11 +3,11 @@ import argparse
 import os
 import sys
 
-from benching import ablation, compiling, correlation, engines, planner
+from benching import ablation, compiling, correlation, engines, fusion, planner
 from benching.common import PYTHON, Fault
 
 SUBCOMMANDS = {"run": engines, "ablation": ablation, "compile": compiling, "planner": planner,
-               "correlation": correlation}
+               "correlation": correlation, "fusion": fusion}
 
 
 def main(description):

@@ -1,7 +1,8 @@
 """One engine's turn, in a process of its own; uses only numpy, onnx and the engine.
 
 peer.py list                             names of the engines that this Python has
-peer.py prepare FOLDER MODEL             FOLDER/model.onnx and inputs.npz (seeded, floats in [0, 1), others 1)
+peer.py prepare FOLDER MODEL [DIM=N...]  FOLDER/model.onnx and inputs.npz (seeded, floats in [0, 1), others 1)
+peer.py count FOLDER                     prints {"kernels", "bytes"} of onnxruntime's optimised graph
 peer.py ENGINE FOLDER THREADS RUNS       prints {"min_ms", "difference"}; onnxruntime's outputs are kept in FOLDER
 """
 import importlib.util
@@ -15,7 +16,18 @@ MODULES = {"onnxruntime": "onnxruntime", "OpenVINO": "openvino", "MNN": "MNN"}
 WARM_UP = 3
 
 
-def prepare(folder, path):
+# What onnxruntime lists among its kernels though no element moves.
+RENAMING = {"Reshape", "Flatten", "Squeeze", "Unsqueeze", "Identity", "Dropout", "Shape"}
+
+
+def fix_dims(values, dims):
+    for value in values:
+        for dim in value.type.tensor_type.shape.dim:
+            if dim.dim_param in dims:
+                dim.dim_value = dims[dim.dim_param]  # dim_param goes: both are one field
+
+
+def prepare(folder, path, dims):
     """Peers get the model at its best: weights that are no inputs, else onnxruntime folds none of them, and opset 17
     where it was under 13, whose Softmax MNN reads wrongly."""
     import numpy
@@ -31,6 +43,7 @@ def prepare(folder, path):
     inputs = [value for value in model.graph.input if value.name not in weights]
     del model.graph.input[:]
     model.graph.input.extend(inputs)
+    fix_dims(inputs, dims)
     model.ir_version = max(model.ir_version, 4)
     onnx.save(model, os.path.join(folder, "model.onnx"))
     random, feeds = numpy.random.default_rng(0), {}
@@ -48,6 +61,25 @@ def load_onnxruntime(folder, feeds, threads):
     options.intra_op_num_threads, options.inter_op_num_threads, options.log_severity_level = threads, 1, 3
     session = onnxruntime.InferenceSession(f"{folder}/model.onnx", options, providers=["CPUExecutionProvider"])
     return lambda: session.run(None, feeds)
+
+
+def count(folder):
+    """A kernel reads its inputs once and writes its outputs once: sizes are those of the profile of a run."""
+    import numpy
+    import onnxruntime
+    options = onnxruntime.SessionOptions()
+    options.enable_profiling, options.profile_file_prefix, options.log_severity_level = True, f"{folder}/profile", 3
+    options.add_session_config_entry("session.disable_prepacking", "1")  # the profile does not count packed weights
+    session = onnxruntime.InferenceSession(f"{folder}/model.onnx", options, providers=["CPUExecutionProvider"])
+    session.run(None, dict(numpy.load(os.path.join(folder, "inputs.npz"))))
+    kernels = []
+    with open(session.end_profiling()) as file:
+        for event in json.load(file):
+            if event.get("cat") == "Node" and event["name"].endswith("_kernel_time"):
+                if event["args"]["op_name"] not in RENAMING:
+                    kernels.append(event["args"])
+    sizes = ("activation_size", "parameter_size", "output_size")
+    print(json.dumps({"kernels": len(kernels), "bytes": sum(int(args[size]) for args in kernels for size in sizes)}))
 
 
 def load_openvino(folder, feeds, threads):
@@ -123,7 +155,9 @@ def main():
     if sys.argv[1] == "list":
         print(*[name for name, module in MODULES.items() if importlib.util.find_spec(module)])
     elif sys.argv[1] == "prepare":
-        prepare(sys.argv[2], sys.argv[3])
+        prepare(sys.argv[2], sys.argv[3], {name: int(n) for name, n in (dim.rsplit("=", 1) for dim in sys.argv[4:])})
+    elif sys.argv[1] == "count":
+        count(sys.argv[2])
     else:
         take_turn(sys.argv[1], sys.argv[2], int(sys.argv[3]), int(sys.argv[4]))
 
